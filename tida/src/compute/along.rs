@@ -3,7 +3,6 @@
 use std::panic::Location;
 
 use tida_kernels::ir::Access;
-use tida_kernels::plan::fuse::Faces;
 
 use super::args::{Args, HeldArgs, Infos, Views};
 use super::ask::Ask;
@@ -12,12 +11,6 @@ use super::launch::record;
 use super::view::{Checked, Mode, Proven, Reversed};
 use crate::compute::args::ArgInfo;
 use crate::error::{Error, ErrorKind};
-use crate::grid::GridBox;
-use crate::launch::around::{Around, Source};
-use crate::launch::device::{DeviceArg, DeviceArray, OnDevice};
-use crate::launch::prepare::ArgPlan;
-use crate::launch::site::{Own, Site, Sites};
-use crate::program::order::{Carry, Order};
 use crate::sealed::Sealed;
 use crate::tile::{Tile, TileIter};
 
@@ -156,86 +149,4 @@ where
 fn fresh<const D: usize>(infos: &Infos<'_, D>) -> u16 {
     let is_fresh = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.tracker.ages.ghosts_fresh());
     infos.iter().enumerate().fold(0, |bits, (n, info)| bits | u16::from(is_fresh(info)) << n)
-}
-
-/// The planes that come first in a region of an array on the host, with those before them, which another region has.
-struct Bridge<'a> {
-    array: DeviceArray<'a>,
-    /// Where they lie together.
-    own: Own,
-}
-
-/// What is carried to a box of cells of a region, on the host.
-pub(super) struct Bridges<'a> {
-    arrays: Vec<(usize, Bridge<'a>)>,
-    region: usize,
-    /// The cells that read it, and those after them.
-    pub head: GridBox<4>,
-    pub rest: GridBox<4>,
-}
-
-impl<'a> Bridges<'a> {
-    /// Takes what is carried, of arguments of which such cells are read.
-    ///
-    /// # Safety
-    /// The arrays are on the host, and no one else writes what is read.
-    pub unsafe fn take(
-        args: impl IntoIterator<Item = OnDevice<'a>>,
-        plans: &[ArgPlan],
-        (region, cells): (usize, &GridBox<4>),
-        (order, carry): (Order, Carry),
-    ) -> Bridges<'a> {
-        let (head, rest) = order.parted(cells, carry.planes);
-        let before = order.before(cells, carry.planes);
-        let hull = |d: usize| (before.lo[d].min(head.lo[d]), before.hi[d].max(head.hi[d]));
-        let both = GridBox::new(std::array::from_fn(|d| hull(d).0), std::array::from_fn(|d| hull(d).1));
-        let mut arrays = Vec::new();
-        for (n, (arg, _)) in args.into_iter().zip(plans).enumerate().filter(|(_, (_, of))| of.reads_around_writes()) {
-            let DeviceArg::Tiled(array) = arg.0 else { continue };
-            let bridge = Bridge { own: Own::new(both, &array.element), array };
-            for from in [Some(region), carry.before(region)].into_iter().flatten() {
-                if let Some(of) = array.regions.regions.get(from) {
-                    let part = both.intersect(&of.valid);
-                    // SAFETY: the caller's promise; the new memory is no one else's.
-                    unsafe { bridge.copy(from, &part, false) };
-                }
-            }
-            arrays.push((n, bridge));
-        }
-        Bridges { arrays, region, head, rest }
-    }
-
-    /// Where a kernel finds these arguments.
-    pub fn sites(&self, args: usize) -> Sites {
-        let mut sites: Sites = (0..args).map(|_| None).collect();
-        for (n, bridge) in &self.arrays {
-            sites[*n] = Some(Site::Own(bridge.own.clone()));
-        }
-        sites
-    }
-
-    /// Puts what the kernel has written into the arrays.
-    ///
-    /// # Safety
-    /// As [`Bridges::take`]; no one else touches the cells.
-    pub unsafe fn give(&self) {
-        // SAFETY: handed on.
-        self.arrays.iter().for_each(|(_, bridge)| unsafe { bridge.copy(self.region, &self.head, true) });
-    }
-}
-
-impl Bridge<'_> {
-    /// Copies a box between a region and the planes that lie together, `back` to the region.
-    ///
-    /// # Safety
-    /// As [`Bridges::take`] and [`Bridges::give`].
-    unsafe fn copy(&self, region: usize, cells: &GridBox<4>, back: bool) {
-        let Some(of) = self.array.regions.regions.get(region).filter(|_| !cells.is_empty()) else { return };
-        let bytes = of.cells as usize * self.array.element.bytes();
-        let there = Source { base: self.array.storage.base(region), region: of, bytes };
-        let here = self.own.source();
-        let (to, from) = if back { (&there, &here) } else { (&here, &there) };
-        // SAFETY: the caller's promise.
-        unsafe { Around::new(*cells, Faces::default()).fill(to, cells, (Some(from), from), &self.array.element) };
-    }
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
 
-use super::along::{Bridges, Direction, Forward};
+use super::along::{Direction, Forward};
 use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Infos, Views};
 use super::ask::{Answer, Ask, Pass, Run};
@@ -23,6 +23,7 @@ use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::{GridBox, narrow};
 use crate::launch::capture::integers;
+use crate::launch::carry::{self, ThroughDevice};
 use crate::launch::decoded::{Codes, Wholes};
 use crate::launch::device::{OnDevice, SweepLaunch};
 use crate::launch::fused::OneStep;
@@ -139,9 +140,6 @@ where
     prepared.warn_if_slow(&checked);
     let mut part = None;
     let in_order = rule.line().is_some();
-    if in_order {
-        checked.key.on_device = false;
-    }
     if checked.key.on_device && !in_order && runs_on_both(&prepared, checked.acc, tile.device)? {
         let (core, measured) = (checked.acc.core(), rule.face().is_none());
         let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&checked.touches, measured)));
@@ -265,6 +263,14 @@ struct Native<O, H, N, const D: usize> {
     prepared: Arc<Prepared>,
 }
 
+/// How two parts of a sweep ended: with the failure of the first of two cells in row-major order.
+fn together(first: Result<(), Error>, second: Result<(), Error>) -> Result<(), Error> {
+    match (first, second) {
+        (Err(first), Err(second)) => Err(if second.is_before(&first) { second } else { first }),
+        (first, second) => first.and(second),
+    }
+}
+
 /// Bytes of the planes that one row of a plane needs around it: they should stay in a core's second-level cache.
 const PLANES: usize = 640 << 10;
 
@@ -299,14 +305,11 @@ where
         // SAFETY: the caller's promise: the region before is read by this sweep, and is not written meanwhile.
         unsafe {
             let args = self.held.on_device();
-            let bridges = Bridges::take(args, &self.prepared.args, (region, &cells), carried);
+            let bridges = carry::OnHost::take(args, &self.prepared.args, (region, &cells), carried);
             let first = self.run_at(region, bridges.head, Some(&bridges.sites(H::BINDINGS.len())));
             bridges.give();
             let rest = if bridges.rest.is_empty() { Ok(()) } else { self.run_at(region, bridges.rest, None) };
-            match (first, rest) {
-                (Err(first), Err(rest)) => Err(if rest.is_before(&first) { rest } else { first }),
-                (first, rest) => first.and(rest),
-            }
+            together(first, rest)
         }
     }
 
@@ -321,10 +324,29 @@ where
 
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
         let native: [Arc<dyn Launch>; 1] = [self.clone()];
-        let sweep = self.on_device(NativeForm { sweeps: &native, fold: None });
         // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
         // these boxes are part of; `self` holds the arrays.
-        unsafe { sweep.enqueue(queue, self.held.on_device(), boxes, self.clone()) }
+        let put = |queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]| unsafe {
+            let sweep = self.on_device(NativeForm { sweeps: &native, fold: None });
+            sweep.enqueue(queue, self.held.on_device(), boxes, self.clone())
+        };
+        let Some(along) = self.order.zip(self.carry) else { return put(queue, boxes) };
+        let mut through = ThroughDevice::new(boxes, along);
+        let (first, rest) = queue.enqueue(|| {
+            let args = self.held.on_device();
+            // SAFETY: the caller's promise: what comes from the region before is read by this sweep.
+            unsafe { through.bring(queue, args, &self.prepared.args)? };
+            let first = put(&Queue { rings: &through.rings(), ..*queue }, &through.heads())?;
+            // SAFETY: as above; these cells are among those that the sweep writes.
+            unsafe { through.give(queue)? };
+            let rest = through.rest();
+            Ok((first, (!rest.is_empty()).then(|| put(queue, &rest)).transpose()?))
+        })?;
+        Ok(Box::new(move || {
+            let ended = together(first(), rest.map_or(Ok(()), |rest| rest()));
+            drop(through);
+            ended
+        }))
     }
 
     fn needs(&self) -> Option<Needs> {
@@ -362,6 +384,7 @@ impl<O, H, N, const D: usize> Native<O, H, N, D> {
             block: self.block,
             march: self.march,
             cache: self.cache,
+            order: self.order,
             native,
         }
     }

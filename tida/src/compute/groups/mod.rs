@@ -288,6 +288,7 @@ where
             block: self.block,
             march: None,
             cache: Hints::default(),
+            order: None,
             native: NativeForm { sweeps: &native, fold: None },
         };
         let args: SmallVec<_> = self.held.on_device();
