@@ -64,6 +64,58 @@ fn on_a_device_with_room() {
     }
 }
 
+/// Planes go upwards through the device; where they cannot, regions come and go, two at a time along the axis.
+#[test]
+fn out_of_core() {
+    for program in programs() {
+        let bytes = program.numbers * SHAPE.iter().product::<usize>() as u64 * 8 * 4 / 3;
+        for (acc, what) in devices(bytes * 3 / 8) {
+            same(program, &acc, How { regions: [8, 1, 1], on: None, tile: None }, what);
+        }
+        for (acc, what) in devices(bytes * 3 / 4) {
+            for regions in [[4, 1, 1], [1, 3, 1], [4, 3, 1], [4, 1, 3]] {
+                same(program, &acc, How { regions, on: None, tile: None }, what);
+            }
+        }
+    }
+}
+
+/// What goes upwards shares a pass over the link with what is recorded beside it, and brings each plane once.
+#[test]
+fn passes_are_shared() {
+    let bytes = SHAPE.iter().product::<usize>() as u64 * 8;
+    for regions in [[1, 1, 1]] {
+        let builder = TileAcc::builder().threads(2).simulate(SimDevice::new()).memory_limit(bytes / 2);
+        let acc = builder.look_ahead(1000).pause(std::time::Duration::from_secs(600)).build().unwrap();
+        let mut u = TileArray::<f64, 3>::builder(SHAPE).regions(regions).build(&acc).unwrap();
+        u.fill_value(1.0).unwrap();
+        let [rows, columns] = [[1, 0, 0], [0, 0, 1]].map(|lo| u.tiles().within(lo, SHAPE.map(|n| n as i64)));
+        sweep_along(0, Forward, rows.clone(), &mut u, kernel!(|u, at| u[at] += u[at - [1, 0, 0]])).unwrap();
+        sweep_along(2, Forward, columns, &mut u, kernel!(|u, at| u[at] += u[at - [0, 0, 1]])).unwrap();
+        for tile in u.tiles() {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] *= 0.5)).unwrap();
+        }
+        sweep_along(0, Forward, rows, &mut u, kernel!(|u, at| u[at] -= u[at - [1, 0, 0]])).unwrap();
+        acc.sync().unwrap();
+        let stats = acc.stats();
+        assert_eq!(stats.passes, 1, "{stats:?}");
+        let whole = bytes..bytes * 11 / 10;
+        assert!(whole.contains(&stats.h2d_bytes) && whole.contains(&stats.d2h_bytes), "{stats:?}");
+        let values = u.read_box(u.domain()).unwrap();
+        assert_eq!((values[0], values[199], values[1200]), (0.5, 100.0, 0.5));
+    }
+    // Planes go upwards alone.
+    for (acc, _) in devices(bytes / 2) {
+        let mut u = TileArray::<f64, 3>::builder(SHAPE).build(&acc).unwrap();
+        u.fill_value(1.0).unwrap();
+        let rows = u.tiles().within([0; 3], [23, 6, 200]);
+        sweep_along(0, Backward, rows, &mut u, kernel!(|u, at| u[at] += u[at + [1, 0, 0]])).unwrap();
+        let parts = ["backward along the first axis", "smaller regions"];
+        expect(u.read_box(u.domain()).map(drop), ErrorKind::Memory, &parts);
+        let _ = acc.sync();
+    }
+}
+
 #[test]
 fn what_cannot_be_is_said() {
     for acc in everywhere() {

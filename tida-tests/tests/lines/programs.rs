@@ -4,7 +4,7 @@ use tida::prelude::*;
 use tida_tests::value;
 
 /// Cells of arrays of three axes.
-pub const SHAPE: [usize; 3] = [8, 6, 200];
+pub const SHAPE: [usize; 3] = [24, 6, 200];
 
 /// How a program is run.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,8 @@ pub struct Program {
     pub name: &'static str,
     pub run: fn(&TileAcc, How) -> Vec<u64>,
     pub plain: fn() -> Vec<u64>,
+    /// Numbers that all of its arrays have in a cell.
+    pub numbers: u64,
 }
 
 /// Cells of plain loops.
@@ -337,16 +339,17 @@ fn plain_between_stencils() -> Vec<u64> {
 }
 
 macro_rules! programs {
-    ($($run:ident $plain:ident: $($name:literal $axis:literal),*;)*) => {
-        &[$($(Program { name: $name, run: $run::<$axis>, plain: $plain::<$axis> },)*)*]
+    ($($run:ident $plain:ident $numbers:literal: $($name:literal $axis:literal),*;)*) => {
+        &[$($(Program { name: $name, run: $run::<$axis>, plain: $plain::<$axis>, numbers: $numbers },)*)*]
     };
 }
 
 pub const ALONG: &[Program] = programs! {
-    sums plain_sums: "sums 0" 0, "sums 1" 1, "sums 2" 2;
-    second plain_second: "second 0" 0, "second 1" 1, "second 2" 2;
-    thomas plain_thomas: "thomas 0" 0, "thomas 1" 1, "thomas 2" 2;
-    elements plain_elements: "elements 0" 0, "elements 1" 1, "elements 2" 2;
+    sums plain_sums 1: "sums 0" 0, "sums 1" 1, "sums 2" 2;
+    second plain_second 2: "second 0" 0, "second 1" 1, "second 2" 2;
+    thomas plain_thomas 4: "thomas 0" 0, "thomas 1" 1, "thomas 2" 2;
+    elements plain_elements 12: "elements 0" 0, "elements 1" 1, "elements 2" 2;
 };
 
-pub const BESIDE: Program = Program { name: "between stencils", run: between_stencils, plain: plain_between_stencils };
+pub const BESIDE: Program =
+    Program { name: "between stencils", run: between_stencils, plain: plain_between_stencils, numbers: 3 };

@@ -154,7 +154,7 @@ where
         after: &checked.after,
         name: "a kernel",
         recorded,
-        by_planes: checked.by_planes && !in_order,
+        by_planes: checked.by_planes,
         grown: tile.grown,
         reads_around_writes: prepared.reads_around_writes(),
         pace: part.and_then(|part| part.pace),
@@ -331,12 +331,15 @@ where
             sweep.enqueue(queue, self.held.on_device(), boxes, self.clone())
         };
         let Some(along) = self.order.zip(self.carry) else { return put(queue, boxes) };
+        if carry::is_in_window(queue, self.held.on_device(), &self.prepared.args) {
+            return put(queue, boxes);
+        }
         let mut through = ThroughDevice::new(boxes, along);
         let (first, rest) = queue.enqueue(|| {
             let args = self.held.on_device();
             // SAFETY: the caller's promise: what comes from the region before is read by this sweep.
             unsafe { through.bring(queue, args, &self.prepared.args)? };
-            let first = put(&Queue { rings: &through.rings(), ..*queue }, &through.heads())?;
+            let first = put(&Queue { rings: &through.rings(queue), ..*queue }, &through.heads())?;
             // SAFETY: as above; these cells are among those that the sweep writes.
             unsafe { through.give(queue)? };
             let rest = through.rest();
@@ -350,7 +353,9 @@ where
     }
 
     fn needs(&self) -> Option<Needs> {
-        Needs::of(&self.prepared, self.needs.1, self.needs.0)
+        let downwards = self.order.is_some_and(|order| order.backward && order.axis + D == 4);
+        let needs = Needs::of(&self.prepared, self.needs.1, self.needs.0);
+        needs.or_else(|| downwards.then(|| Needs::downwards(&self.prepared)))
     }
 
     fn step(&self) -> Option<OneStep<'_>> {
@@ -366,6 +371,14 @@ where
 
     fn rows(&self) -> i64 {
         self.rows
+    }
+
+    fn order(&self) -> Option<Order> {
+        self.order
+    }
+
+    fn carry(&self) -> Option<Carry> {
+        self.carry
     }
 
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {

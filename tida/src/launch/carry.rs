@@ -11,7 +11,7 @@ use super::site::{Own, Site, Sites};
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::memory::bridge::{Bridge, Span};
-use crate::memory::node::{Queue, Ring};
+use crate::memory::node::{Near, Queue, Ring};
 use crate::program::order::{Carry, Order};
 
 /// Boxes of regions.
@@ -27,6 +27,16 @@ fn carried<'a>(
         DeviceArg::Tiled(array) if plan.reads_around_writes() => Some((n, array)),
         _ => None,
     })
+}
+
+/// Whether commands of `queue` find the planes before in windows, so that nothing is carried.
+pub(crate) fn is_in_window<'a>(
+    queue: &Queue<'_>,
+    args: impl IntoIterator<Item = OnDevice<'a>>,
+    plans: &[ArgPlan],
+) -> bool {
+    carried(args, plans)
+        .any(|(_, array)| queue.ring(array.storage).is_some_and(|ring| matches!(ring.near, Near::Planes)))
 }
 
 /// The first planes of a box of a region, with those before.
@@ -149,8 +159,11 @@ impl ThroughDevice {
         plans: &[ArgPlan],
     ) -> Result<(), Error> {
         for (_, array) in carried(args, plans) {
-            // Ghosts that are owed have values of cells as they are before these are written.
-            array.storage.materialize_ghosts(queue.device, queue.stream)?;
+            let array = array.placed(queue);
+            if array.ring.is_none() {
+                // Ghosts that are owed have values of cells as they are before these are written.
+                array.storage.materialize_ghosts(queue.device, queue.stream)?;
+            }
             let span = |(region, parts): &(usize, Parts)| Span {
                 region: *region,
                 cells: parts.both,
@@ -158,7 +171,13 @@ impl ThroughDevice {
                 back: parts.head,
             };
             let spans: Vec<Span> = self.parts.iter().map(span).collect();
-            self.bridges.push(Bridge::new(queue.device, array.storage, (array.layout, &array.element), &spans)?);
+            self.bridges.push(Bridge::new(
+                queue.device,
+                array.storage,
+                (array.layout, &array.element),
+                array.ring,
+                &spans,
+            )?);
             if let Some(bridge) = self.bridges.last() {
                 // SAFETY: the caller's promise.
                 unsafe { bridge.bring(queue.stream)? };
@@ -178,13 +197,10 @@ impl ThroughDevice {
         rest.filter(|(_, cells)| !cells.is_empty()).collect()
     }
 
-    /// Where commands find the arrays while planes lie together.
-    pub fn rings(&self) -> SmallVec<[Ring; 4]> {
-        let ring = |bridge: &Bridge| {
-            let Ring { storage, memory, layout, start } = &bridge.ring;
-            Ring { storage: storage.clone(), memory: memory.clone(), layout: layout.clone(), start: *start }
-        };
-        self.bridges.iter().map(ring).collect()
+    /// Where commands find arrays while planes lie together: these, and others as those of `queue` do.
+    pub fn rings(&self, queue: &Queue<'_>) -> SmallVec<[Ring; 4]> {
+        // Of two the first is found.
+        self.bridges.iter().map(|bridge| &bridge.ring).chain(queue.rings).cloned().collect()
     }
 
     /// Puts into the stream what takes that back which was written.

@@ -57,6 +57,19 @@ impl Needs {
     }
 }
 
+impl Needs {
+    /// What a kernel needs whose cells run backward along the first axis: planes stream upwards.
+    pub fn downwards(prepared: &Prepared) -> Needs {
+        let found = format!(
+            "arrays have to be there two regions at a time because the kernel at {} runs backward along the first axis",
+            prepared.place()
+        );
+        let advice = "cut the arrays into smaller regions, run these tiles on the CPU (`.device(Device::Cpu)`), or raise the \
+                      memory limit";
+        Needs { whole: false, found, advice: advice.into() }
+    }
+}
+
 /// Where a read stands.
 fn place_of(prepared: &Prepared, (arg, read): (usize, usize)) -> String {
     let access = prepared.analysis.args.get(arg).and_then(|usage| usage.accesses.get(read));

@@ -8,7 +8,7 @@ use tida_kernels::element::ElementType;
 use super::ghosts::compile::Site;
 use super::ghosts::device::DeviceCopies;
 use super::layout::{WideLayout, WideRegion};
-use super::node::Ring;
+use super::node::{Near, Ring};
 use super::parts::OfRegion;
 use super::storage::Storage;
 use crate::backend::Memory;
@@ -62,7 +62,8 @@ fn lay(spans: &[Span]) -> WideLayout {
 }
 
 impl Bridge {
-    /// Room for spans of an array that has this geometry on the device, of which memory holds such elements.
+    /// Room for spans of an array that has this geometry on the device, of which memory holds such elements; of one of
+    /// which regions are there alone, in this ring.
     ///
     /// # Errors
     /// Memory that the device does not have, or no compiler.
@@ -70,12 +71,13 @@ impl Bridge {
         device: &DeviceCore,
         storage: &Arc<Storage>,
         (layout, element): (&WideLayout, &ElementType),
+        ring: Option<&Ring>,
         spans: &[Span],
     ) -> Result<Bridge, Error> {
         let together = lay(spans);
         let there = Site { start: 0, cells: together.largest, shift: 0 };
         let site = |region: usize| Site {
-            start: storage.offset(region),
+            start: ring.map_or_else(|| storage.offset(region), |ring| ring.start_of(region)),
             cells: layout.regions[region].cells as usize,
             shift: 0,
         };
@@ -91,9 +93,9 @@ impl Bridge {
             DeviceCopies::of_spans(device, element, &pairs(&from), false)?,
             DeviceCopies::of_spans(device, element, &pairs(&back), true)?,
         );
-        let array = storage.device_memory(device)?;
+        let array = ring.map_or_else(|| storage.device_memory(device), |ring| Ok(ring.memory.clone()))?;
         let memory = Arc::new(device.table(together.largest * element.bytes())?);
-        let ring = Ring { storage: storage.clone(), memory, layout: Arc::new(together), start: 0 };
+        let ring = Ring { storage: storage.clone(), memory, layout: Arc::new(together), start: 0, near: Near::Planes };
         Ok(Bridge { ring, array, from, back })
     }
 

@@ -44,11 +44,15 @@ impl<const D: usize> Launching<'_, D> {
         let before: GridBox<D> = crate::grid::narrow(&order.before(&cells.widen(), planes));
         let held = &info.layout.regions[self.target.region];
         let axis = line.axis;
+        let reach = if line.backward { (1, planes) } else { (-planes, -1) };
+        let along = |of: usize| if axis == of { reach } else { (0, 0) };
         let touch = |region: usize, read: GridBox<D>| BoxTouch {
             region,
             read: Some(read.widen()),
             write: None,
-            around: None,
+            // Planes stream upwards.
+            around: (axis > 0 || !line.backward).then(|| along(0)),
+            across: (D > 1).then(|| along(1)),
             ..own.clone()
         };
         let mut touches = vec![touch(self.target.region, before.intersect(&held.valid))];

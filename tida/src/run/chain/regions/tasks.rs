@@ -11,7 +11,7 @@ use crate::memory::storage::Storage;
 use crate::program::deps::Seen;
 use crate::program::regions::{ItemNeed, Task};
 use crate::run::chain::{Chain, Use};
-use crate::run::op::Op;
+use crate::run::op::{Op, Sweep};
 
 /// An array of a chain.
 #[derive(Debug)]
@@ -31,6 +31,17 @@ pub(super) enum Work {
     Fill { link: usize, array: usize, part: usize },
     /// Sets the ghosts of fixed value of a region, for the ghost fill of a link.
     Fix { link: usize, array: usize, region: usize },
+}
+
+/// The other regions of an array that a sweep with an order reads, as it runs over a region: the one before it.
+pub(super) fn others_of(sweep: &Sweep, storage: &Arc<Storage>, region: usize) -> impl Iterator<Item = usize> {
+    let array = sweep.arrays.iter().find(|array| Arc::ptr_eq(array.tracker.storage(), storage));
+    let before = sweep.launch.carry().and_then(|carry| carry.before(region));
+    let is_read = |other: &usize| {
+        let touch = array.and_then(|array| array.regions.get(other));
+        array.is_some_and(|array| array.write) && touch.is_some_and(|touch| !touch.read.is_empty())
+    };
+    before.filter(is_read).into_iter()
 }
 
 impl Work {
@@ -127,7 +138,7 @@ impl Tasks {
                     sorted.sort_by_key(|(region, _)| *region);
                     for boxes in sorted.chunk_by(|(one, _), (other, _)| one == other) {
                         let ghosts_come = |array: usize| filled[array].is_some_and(|fill| fill > number);
-                        tasks.sweep(number, boxes, &link.uses, ghosts_come, &mut seen);
+                        tasks.sweep((number, sweep), boxes, &link.uses, ghosts_come, &mut seen);
                     }
                 }
                 (Op::Fill { fixed, .. }, Some((array, _))) => {
@@ -161,7 +172,7 @@ impl Tasks {
     /// Adds the boxes of a sweep in one region.
     fn sweep(
         &mut self,
-        link: usize,
+        (link, sweep): (usize, &Sweep),
         boxes: &[(usize, GridBox<4>)],
         uses: &[Use],
         ghosts_come: impl Fn(usize) -> bool,
@@ -195,6 +206,11 @@ impl Tasks {
                 task.after.extend(ghosts.write(number));
             }
             task.needs.push(ItemNeed { item, load, write: one.write });
+            for other in others_of(sweep, &array.storage, *region) {
+                let item = array.first + other;
+                task.after.extend(seen[item][0].read(number));
+                task.needs.push(ItemNeed { item, load: true, write: false });
+            }
         }
         self.add(task, Work::Sweep { link, region: *region, boxes: boxes.to_vec() });
     }
