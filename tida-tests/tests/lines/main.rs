@@ -53,7 +53,7 @@ fn devices(limit: u64) -> impl Iterator<Item = (TileAcc, &'static str)> {
 fn on_a_device_with_room() {
     for program in programs() {
         for (acc, what) in devices(u64::MAX) {
-            for regions in CUTS.into_iter().take(5) {
+            for regions in [CUTS[0], CUTS[1], CUTS[4]] {
                 same(program, &acc, How { regions, on: None, tile: None }, what);
             }
             assert!(acc.stats().launches > 0);
@@ -84,7 +84,7 @@ fn out_of_core() {
 #[test]
 fn passes_are_shared() {
     let bytes = SHAPE.iter().product::<usize>() as u64 * 8;
-    for regions in [[1, 1, 1]] {
+    for regions in [[1, 1, 1], [4, 1, 1]] {
         let builder = TileAcc::builder().threads(2).simulate(SimDevice::new()).memory_limit(bytes / 2);
         let acc = builder.look_ahead(1000).pause(std::time::Duration::from_secs(600)).build().unwrap();
         let mut u = TileArray::<f64, 3>::builder(SHAPE).regions(regions).build(&acc).unwrap();

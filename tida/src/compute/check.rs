@@ -40,7 +40,7 @@ pub(crate) struct Checked<'a> {
     pub by_planes: bool,
     /// Why: the first read that could not be proven.
     pub unproven: Unproven,
-    /// What is carried to the first planes of the region, of a sweep with an order.
+    /// What is carried to the first planes of regions, of a sweep with an order.
     pub carry: Option<Carry>,
 }
 
@@ -122,10 +122,7 @@ pub(crate) fn check<'a, const D: usize>(
         block: None,
         march: target.march.map(|cells| u32::try_from(cells).unwrap_or(u32::MAX)),
         cache: target.cache,
-        order: target.rule.line().map(|line| {
-            let order = line.order::<D>();
-            (order, order.start(&target.cells.widen()))
-        }),
+        order: None,
     };
     target.cache.check(prepared)?;
     let mut after = SmallVec::new();
@@ -190,6 +187,7 @@ pub(crate) fn check<'a, const D: usize>(
                     whole: true,
                     around: None,
                     across: None,
+                    carried: false,
                 }));
             }
             ArgInfo::Table { len, bits } => {
@@ -239,6 +237,7 @@ pub(crate) fn check<'a, const D: usize>(
     }
     key.valid_only = valid_only;
     let (unproven, carry) = (launch.unproven, launch.carry);
+    key.order = target.rule.line().map(|line| (line.order::<D>(), carry));
     let by_planes = !run_checked && launch.by_planes;
     Ok(Checked { acc, key, touches, after, valid_only, run_checked, by_planes, unproven, carry })
 }
@@ -389,6 +388,7 @@ impl<const D: usize> Launching<'_, D> {
             whole: false,
             around: Some((0, 0)),
             across: Some((0, 0)),
+            carried: false,
         };
         if plan.written {
             let home = if grown { &held.grown } else { &held.valid };

@@ -298,7 +298,9 @@ where
     N: for<'b> Fn(Ask<'b, H::Views<O::Proven>, H::Views<O::Checked>, (), D>) + Send + Sync + 'static,
 {
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
-        let Some(carried) = self.order.zip(self.carry) else {
+        let along = self.order.zip(self.carry);
+        let crosses = |along: &_| carry::crosses(self.held.on_device(), &self.prepared.args, (region, &cells), *along);
+        let Some(carried) = along.filter(crosses) else {
             // SAFETY: handed on.
             return unsafe { self.run_at(region, cells, None) };
         };
@@ -334,20 +336,37 @@ where
         if carry::is_in_window(queue, self.held.on_device(), &self.prepared.args) {
             return put(queue, boxes);
         }
-        let mut through = ThroughDevice::new(boxes, along);
-        let (first, rest) = queue.enqueue(|| {
-            let args = self.held.on_device();
-            // SAFETY: the caller's promise: what comes from the region before is read by this sweep.
-            unsafe { through.bring(queue, args, &self.prepared.args)? };
-            let first = put(&Queue { rings: &through.rings(queue), ..*queue }, &through.heads())?;
-            // SAFETY: as above; these cells are among those that the sweep writes.
-            unsafe { through.give(queue)? };
-            let rest = through.rest();
-            Ok((first, (!rest.is_empty()).then(|| put(queue, &rest)).transpose()?))
+        let crosses =
+            |of: &(usize, GridBox<4>)| carry::crosses(self.held.on_device(), &self.prepared.args, (of.0, &of.1), along);
+        let mut held = Vec::new();
+        let ends = queue.enqueue(|| {
+            let mut ends = Vec::new();
+            for layer in along.0.layers(boxes) {
+                let (crossing, others): (Vec<_>, Vec<_>) = layer.into_iter().partition(crosses);
+                if !others.is_empty() {
+                    ends.push(put(queue, &others)?);
+                }
+                if crossing.is_empty() {
+                    continue;
+                }
+                held.push(ThroughDevice::new(&crossing, along));
+                let Some(through) = held.last_mut() else { continue };
+                let args = self.held.on_device();
+                // SAFETY: the caller's promise: what comes from the region before is read by this sweep.
+                unsafe { through.bring(queue, args, &self.prepared.args)? };
+                ends.push(put(&Queue { rings: &through.rings(queue), ..*queue }, &through.heads())?);
+                // SAFETY: as above; these cells are among those that the sweep writes.
+                unsafe { through.give(queue)? };
+                let rest = through.rest();
+                if !rest.is_empty() {
+                    ends.push(put(queue, &rest)?);
+                }
+            }
+            Ok(ends)
         })?;
         Ok(Box::new(move || {
-            let ended = together(first(), rest.map_or(Ok(()), |rest| rest()));
-            drop(through);
+            let ended = ends.into_iter().map(|end| end()).fold(Ok(()), together);
+            drop(held);
             ended
         }))
     }

@@ -29,6 +29,21 @@ fn carried<'a>(
     })
 }
 
+/// Whether what a box of a region reads before it is another region's, of arrays that are carried.
+pub(crate) fn crosses<'a>(
+    args: impl IntoIterator<Item = OnDevice<'a>>,
+    plans: &[ArgPlan],
+    (region, cells): (usize, &GridBox<4>),
+    (order, carry): (Order, Carry),
+) -> bool {
+    let before = order.before(cells, carry.planes);
+    let other = carry.before(region);
+    carried(args, plans).any(|(_, array)| {
+        let region = other.and_then(|other| array.regions.regions.get(other));
+        region.is_some_and(|region| before.overlaps(&region.valid))
+    })
+}
+
 /// Whether commands of `queue` find the planes before in windows, so that nothing is carried.
 pub(crate) fn is_in_window<'a>(
     queue: &Queue<'_>,

@@ -161,6 +161,8 @@ pub(crate) struct BoxTouch {
     pub around: Option<(i64, i64)>,
     /// The same along the second axis, of arrays that have one.
     pub across: Option<(i64, i64)>,
+    /// It reads what its own sweep writes in another region, which runs before.
+    pub carried: bool,
 }
 
 impl Tracker {

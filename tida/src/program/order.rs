@@ -46,6 +46,13 @@ impl Order {
     pub fn start(&self, cells: &GridBox<4>) -> i64 {
         if self.backward { -cells.hi[self.axis] } else { cells.lo[self.axis] }
     }
+
+    /// Boxes of regions as they run: those that may run together, and then those that come after them.
+    pub fn layers(&self, boxes: &[(usize, GridBox<4>)]) -> Vec<Vec<(usize, GridBox<4>)>> {
+        let mut sorted = boxes.to_vec();
+        sorted.sort_by_key(|(_, cells)| self.start(cells));
+        sorted.chunk_by(|(_, a), (_, b)| self.start(a) == self.start(b)).map(<[_]>::to_vec).collect()
+    }
 }
 
 /// What is carried to the first planes of a region.
@@ -58,7 +65,7 @@ pub(crate) struct Carry {
 }
 
 impl Carry {
-    /// The number of the region that comes before one.
+    /// The number of the region that comes before one, if one does: else of none that has cells before its own.
     pub fn before(&self, region: usize) -> Option<usize> {
         region.checked_add_signed(-self.step)
     }
@@ -92,8 +99,10 @@ mod tests {
     fn boxes_start_in_the_order_in_which_they_run() {
         let (first, second) = (GridBox::new([0, 0, 0, 0], [1, 1, 4, 8]), GridBox::new([0, 0, 4, 0], [1, 1, 8, 8]));
         let (forward, backward) = (Order { axis: 2, backward: false }, Order { axis: 2, backward: true });
-        assert!(forward.start(&first) < forward.start(&second));
-        assert!(backward.start(&second) < backward.start(&first));
+        let beside = (2, GridBox::new([0, 0, 0, 8], [1, 1, 4, 9]));
+        let boxes = [(1, second), (0, first), beside];
+        assert_eq!(forward.layers(&boxes), [vec![(0, first), beside], vec![(1, second)]]);
+        assert_eq!(backward.layers(&boxes), [vec![(1, second)], vec![(0, first), beside]]);
         let carry = |step| Carry { step, planes: 1 };
         assert_eq!((carry(3).before(5), carry(-3).before(5), carry(3).before(2)), (Some(2), Some(8), None));
     }

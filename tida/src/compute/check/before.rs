@@ -61,14 +61,16 @@ impl<const D: usize> Launching<'_, D> {
             false => (before.lo[axis] < held.valid.lo[axis], held.valid.lo[axis] <= 0),
             true => (before.hi[axis] > held.valid.hi[axis], held.valid.hi[axis] >= info.layout.shape[axis] as i64),
         };
-        if !outside {
-            return Ok(touches);
-        }
-        if !at_face {
+        if info.layout.cuts.at[axis].len() > 2 {
             // Regions are numbered row-major.
             let regions: isize = info.layout.cuts.at[axis + 1..].iter().map(|at| at.len() as isize - 1).product();
             let step = if line.backward { -regions } else { regions };
-            let carry = Carry { step, planes: planes.max(self.carry.map_or(0, |carry| carry.planes)) };
+            self.carry = Some(Carry { step, planes: planes.max(self.carry.map_or(0, |carry| carry.planes)) });
+        }
+        if !outside {
+            return Ok(touches);
+        }
+        if let (false, Some(carry)) = (at_face, self.carry) {
             let near = carry.before(self.target.region).map(|near| (near, &info.layout.regions[near].valid));
             let Some((near, valid)) = near else { return Ok(touches) };
             let read = before.intersect(valid);
@@ -76,8 +78,7 @@ impl<const D: usize> Launching<'_, D> {
             if both < before.cells() {
                 return Err(self.too_thin(arg, planes, axis, valid));
             }
-            self.carry = Some(carry);
-            touches.push(touch(near, read));
+            touches.push(BoxTouch { carried: true, ..touch(near, read) });
             return Ok(touches);
         }
         if !held.grown.contains_box(&before) {

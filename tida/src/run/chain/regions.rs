@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind};
 use crate::memory::ghosts::compile::Where;
 use crate::memory::node::{Near, Queue, Ring};
 use crate::program::regions::{Enter, Leave, Plan, RegionStep, order, place};
-use tasks::{Array, Tasks, Work, others_of};
+use tasks::{Array, Tasks, Work, other_of};
 
 /// Strips that are on their way to the device at once, at most.
 const STRIPS: usize = 8;
@@ -222,8 +222,8 @@ impl<'a> Running<'a> {
                     let Array { storage, regional, first } = &self.tasks.arrays[array];
                     let start = |region: usize| self.at[first + region].unwrap_or(0);
                     let (storage, layout) = (storage.clone(), regional.layout.clone());
-                    let near = others_of(sweep, &storage, *region).map(|region| (region, start(region)));
-                    let near = Near::Regions(near.collect());
+                    let other = other_of(sweep, &self.tasks.arrays[array], boxes);
+                    let near = Near::Regions(other.map(|region| (region, start(region))).into_iter().collect());
                     Ring { storage, memory: self.memory.clone(), layout, start: start(*region), near }
                 };
                 let rings: SmallVec<[Ring; 4]> =

@@ -33,15 +33,14 @@ pub(super) enum Work {
     Fix { link: usize, array: usize, region: usize },
 }
 
-/// The other regions of an array that a sweep with an order reads, as it runs over a region: the one before it.
-pub(super) fn others_of(sweep: &Sweep, storage: &Arc<Storage>, region: usize) -> impl Iterator<Item = usize> {
-    let array = sweep.arrays.iter().find(|array| Arc::ptr_eq(array.tracker.storage(), storage));
-    let before = sweep.launch.carry().and_then(|carry| carry.before(region));
-    let is_read = |other: &usize| {
-        let touch = array.and_then(|array| array.regions.get(other));
-        array.is_some_and(|array| array.write) && touch.is_some_and(|touch| !touch.read.is_empty())
-    };
-    before.filter(is_read).into_iter()
+/// The other region of an array that a sweep with an order reads, as it runs over boxes of a region: the one before.
+pub(super) fn other_of(sweep: &Sweep, array: &Array, boxes: &[(usize, GridBox<4>)]) -> Option<usize> {
+    let (order, carry) = sweep.order().zip(sweep.launch.carry())?;
+    let other = carry.before(boxes.first()?.0)?;
+    let valid = array.regional.layout.regions.get(other)?.valid;
+    let written = sweep.arrays.iter().any(|of| of.write && Arc::ptr_eq(of.tracker.storage(), &array.storage));
+    let reads = boxes.iter().any(|(_, cells)| order.before(cells, carry.planes).overlaps(&valid));
+    (written && reads).then_some(other)
 }
 
 impl Work {
@@ -135,7 +134,9 @@ impl Tasks {
                 (Op::Sweep(sweep) | Op::Fold(sweep, _), _) => {
                     tasks.sweeps += usize::from(link.op.is_sweep());
                     let mut sorted = sweep.boxes.clone();
-                    sorted.sort_by_key(|(region, _)| *region);
+                    // Of a sweep with an order in that.
+                    let order = sweep.order();
+                    sorted.sort_by_key(|(region, cells)| (order.map(|order| order.start(cells)), *region));
                     for boxes in sorted.chunk_by(|(one, _), (other, _)| one == other) {
                         let ghosts_come = |array: usize| filled[array].is_some_and(|fill| fill > number);
                         tasks.sweep((number, sweep), boxes, &link.uses, ghosts_come, &mut seen);
@@ -206,7 +207,7 @@ impl Tasks {
                 task.after.extend(ghosts.write(number));
             }
             task.needs.push(ItemNeed { item, load, write: one.write });
-            for other in others_of(sweep, &array.storage, *region) {
+            if let Some(other) = other_of(sweep, array, boxes) {
                 let item = array.first + other;
                 task.after.extend(seen[item][0].read(number));
                 task.needs.push(ItemNeed { item, load: true, write: false });
