@@ -128,7 +128,8 @@ pub struct Plan {
     /// The ghosts that a sweep reads the cells of instead, if [`Plan::may_read_inside`]: its box is the whole domain of
     /// the arrays.
     pub ghosts: Vec<ghosts::Ghosts>,
-    /// Cells run in order along an axis: a thread takes all cells of a line. Such a sweep neither marches nor has tiles.
+    /// Cells run in order along an axis: a thread takes all cells of a line. Such a sweep neither marches nor has
+    /// tiles.
     pub along: Option<Along>,
 }
 

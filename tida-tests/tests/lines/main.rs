@@ -156,7 +156,8 @@ fn what_cannot_be_is_said() {
     }
 }
 
-/// A read that a condition keeps inside runs checked; one that it does not keep there fails, for all that depends on it.
+/// A read that a condition keeps inside runs checked; one that it does not keep there fails, for all that depends on
+/// it.
 #[test]
 fn reads_under_conditions() {
     for acc in everywhere() {

@@ -25,10 +25,30 @@ pub trait Direction: Sealed + 'static {
 }
 
 /// From the first cell of each line to the last: of what a kernel writes it may read `u[at - [1, 0]]`, on axis 0.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<i32, 1>::builder([4]).ghost(1).build_slice(&acc, &[1, 2, 3, 4])?;
+/// sweep_along(0, Forward, u.tiles(), &mut u, kernel!(|u, at| u[at] += u[at - [1]]))?;
+/// assert_eq!(u.read_box(u.domain())?, [1, 3, 6, 10]);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Forward;
 
 /// From the last cell of each line to the first: of what a kernel writes it may read `u[at + [1, 0]]`, on axis 0.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<i32, 1>::builder([4]).ghost(1).build_slice(&acc, &[1, 2, 3, 4])?;
+/// sweep_along(0, Backward, u.tiles(), &mut u, kernel!(|u, at| u[at] += u[at + [1]]))?;
+/// assert_eq!(u.read_box(u.domain())?, [10, 9, 7, 4]);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Backward;
 
@@ -52,8 +72,8 @@ impl Direction for Backward {
 /// own line. Lines know nothing of one another and run at the same time.
 ///
 /// `axis` is counted from 0, the slowest. `tiles` says which cells: those of all tiles together, so their size does not
-/// matter. `args` are as in [`compute`](crate::compute()), and so is the kernel, but for one thing: of a `&mut` array it
-/// reads, besides `u[at]`, also cells before `at` along the axis, at distances that are the same for all cells:
+/// matter. `args` are as in [`compute`](crate::compute()), and so is the kernel, but for one thing: of a `&mut` array
+/// it reads, besides `u[at]`, also cells before `at` along the axis, at distances that are the same for all cells:
 /// `u[at - [1, 0]]` on axis 0 going [`Forward`], `u[at + [1, 0]]` going [`Backward`]. They have their new values. Reads
 /// of a `&mut` array across lines are refused.
 ///
@@ -82,8 +102,8 @@ impl Direction for Backward {
 /// A sum along one line is one thread's work. (A sum of all cells is [`reduce`](crate::reduce()).)
 ///
 /// # Errors
-/// Those of [`compute`](crate::compute()); an axis that the arrays do not have; a read of a `&mut` array that is not of a
-/// cell before on the same line; ghosts before the first cell that are older than the cells; regions along the axis
+/// Those of [`compute`](crate::compute()); an axis that the arrays do not have; a read of a `&mut` array that is not of
+/// a cell before on the same line; ghosts before the first cell that are older than the cells; regions along the axis
 /// that are thinner than such reads reach; grown tiles; a `&mut` array kept in fewer bits
 /// ([`storage`](crate::array::TileArrayBuilder::storage)).
 #[track_caller]

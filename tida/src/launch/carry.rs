@@ -1,5 +1,5 @@
-//! What is carried from region to region in sweeps with an order: the last planes of the region before lie together with
-//! the first ones that are computed, which then go to their own region.
+//! What is carried from region to region in sweeps with an order: the last planes of the region before lie together
+//! with the first ones that are computed, which then go to their own region.
 
 use smallvec::SmallVec;
 use tida_kernels::plan::fuse::Faces;

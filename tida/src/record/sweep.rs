@@ -88,8 +88,8 @@ impl OpenSweep {
         touches.iter().any(|new| self.work.array(&new.tracker).is_some())
     }
 
-    /// Whether a piece of work that touches this conflicts with any tile of the sweep. What is `carried` between tiles of
-    /// the sweep is no conflict.
+    /// Whether a piece of work that touches this conflicts with any tile of the sweep. What is `carried` between tiles
+    /// of the sweep is no conflict.
     pub fn conflicts(&self, touches: &[BoxTouch], on_device: bool, carried: bool) -> bool {
         let apart = self.key.on_device != on_device;
         touches.iter().filter(|new| !(carried && new.carried)).any(|new| {
