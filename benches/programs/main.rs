@@ -11,6 +11,7 @@ mod euler;
 mod flows;
 mod grids;
 mod lattice;
+mod lines;
 mod multigrid;
 mod populations;
 mod stencils;
@@ -39,6 +40,11 @@ const ROWS: &[(&str, Run)] = &[
     ("polynomial", grids::polynomial),
     ("polynomial-fma", grids::polynomial_fma),
     ("cg", conjugate::gradients),
+    ("thomas-0", lines::thomas::<0>),
+    ("thomas-1", lines::thomas::<1>),
+    ("thomas-2", lines::thomas::<2>),
+    ("sums-0", lines::sums::<0>),
+    ("sums-1", lines::sums::<1>),
     ("lbm-f64", lattice::written_out::<f64>),
     ("lbm-f32", lattice::written_out::<f32>),
     ("lbm-table-f64", lattice::from_tables::<f64>),

@@ -5,6 +5,7 @@
 //! it small; `gallery all --small --verify` runs every one. `--indexes` counts what it reads, and what of that the
 //! block alone decides.
 
+mod adi;
 mod backprop;
 mod bfs;
 mod cg;
@@ -34,6 +35,7 @@ mod shallow_water;
 mod sobel;
 mod srad;
 mod stencil1d;
+mod summed_area;
 mod tree_reduction;
 mod vector_product;
 
@@ -54,6 +56,7 @@ struct Program {
 }
 
 const PROGRAMS: &[Program] = &[
+    adi::PROGRAM,
     backprop::PROGRAM,
     bfs::PROGRAM,
     cg::PROGRAM,
@@ -78,6 +81,7 @@ const PROGRAMS: &[Program] = &[
     sobel::PROGRAM,
     srad::PROGRAM,
     stencil1d::PROGRAM,
+    summed_area::PROGRAM,
     tree_reduction::PROGRAM,
     vector_product::PROGRAM,
 ];

@@ -43,6 +43,7 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         registers: 64,
         latency: Latency::TYPICAL,
         ghosts: Vec::new(),
+        along: None,
     };
     host::source(&sample.kernel, &plan)
 }

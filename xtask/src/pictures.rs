@@ -67,6 +67,7 @@ const EXAMPLES: &[Shown] = &[
 
 /// The programs of the gallery.
 const GALLERY: &[Shown] = &[
+    shown("adi", "--size 128 --steps 20", "Heat in a cold square: implicit along the rows, then along the columns."),
     shown(
         "backprop",
         "--size 63 --steps 20",
@@ -139,6 +140,11 @@ const GALLERY: &[Shown] = &[
         "A speckled picture of a disc, smoothed by anisotropic diffusion, which stops at edges.",
     ),
     shown("stencil1d", "--size 512 --steps 20", "A mean of three cells, again and again, from a step up and one down."),
+    shown(
+        "summed_area",
+        "--size 128 --steps 1",
+        "The summed-area table of a picture of two discs: sums along the rows, then along the columns.",
+    ),
     shown("tree_reduction", "--size 4096 --steps 1", "Sums of 256 values each, at the first cell of each group."),
     shown("vector_product", "--size 256", "The product of two vectors of random numbers, cell by cell."),
 ];

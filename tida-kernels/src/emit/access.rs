@@ -56,7 +56,12 @@ impl Writer<'_, '_> {
                     }
                     self.near(arg, component, &offsets)
                 }
-                _ if self.shared.plan.checked && of.access == Access::Read => self.read(arg, index, component),
+                _ if self.shared.plan.checked
+                    && (of.access == Access::Read
+                        || (of.access == Access::Write && self.shared.plan.along.is_some())) =>
+                {
+                    self.read(arg, index, component)
+                }
                 _ => {
                     let position = self.anywhere(arg, index);
                     self.at(arg, component, &position)
@@ -377,7 +382,7 @@ pub(super) fn reader_params(shared: &Shared<'_>, reader: &Reader) -> (Vec<String
     let of = &shared.kernel.args[arg];
     let ty = of.element.component_types().get(reader.base).copied().unwrap_or(ScalarType::U8);
     // With entries the function finds the plane; else the caller has given it, but for whole arrays.
-    let plain = reader.entries.is_empty() && of.access == Access::Read;
+    let plain = reader.entries.is_empty() && matches!(of.access, Access::Read | Access::Write);
     let pointee = if plain { memory(ty) } else { shared.pointee(arg) };
     let data = dialect.pointer(pointee, false);
     let mut params = Vec::new();

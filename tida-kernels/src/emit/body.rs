@@ -272,16 +272,17 @@ impl<'s, 'a> Writer<'s, 'a> {
         self.put(span, line);
     }
 
-    /// Ends the cell: all that a thread does, or it marches on.
+    /// Ends the cell: all that a thread does, or it goes on to the next one.
     fn next_cell(&mut self) -> String {
         if self.shared.fused.is_some() {
             return format!("return {};", self.shared.own("made"));
         }
-        match (self.shared.plan.marches(self.shared.kernel.rank), self.loops) {
-            (None, _) => "return;".into(),
-            (Some(_), 0) => "continue;".into(),
+        let plan = self.shared.plan;
+        match (plan.marches(self.shared.kernel.rank).is_some() || plan.along.is_some(), self.loops) {
+            (false, _) => "return;".into(),
+            (true, 0) => "continue;".into(),
             // Out of the user's loops.
-            (Some(_), _) => {
+            (true, _) => {
                 self.shared.used.leaves = true;
                 format!("goto {};", self.shared.own("next_cell"))
             }

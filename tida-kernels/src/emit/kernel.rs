@@ -9,6 +9,7 @@ use super::faults;
 use super::fused;
 use super::ghosts;
 use super::group;
+use super::line;
 use super::maps;
 use super::march;
 use super::names::legal;
@@ -81,6 +82,11 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
                 segments::threads(&mut shared, &mut main);
                 cache::regions(&mut shared, &mut main);
                 march::along(&mut shared, &mut main, body);
+            }
+            None if plan.along.is_some() => {
+                segments::threads(&mut shared, &mut main);
+                cache::regions(&mut shared, &mut main);
+                line::along(&mut shared, &mut main, body);
             }
             None => {
                 segments::threads(&mut shared, &mut main);

@@ -39,6 +39,8 @@ mod helpers;
 #[cfg(feature = "emit")]
 mod kernel;
 #[cfg(feature = "emit")]
+mod line;
+#[cfg(feature = "emit")]
 pub mod link;
 #[cfg(feature = "emit")]
 mod maps;

@@ -35,31 +35,29 @@ fn int(text: &str) -> String {
     if text.contains(' ') { format!("(i32)({text})") } else { format!("(i32){text}") }
 }
 
-/// The numbers of the cell along the axes before the last two, from the thread's place along z. Of a thread that
-/// marches the first is that of its stretch.
-fn outer(shared: &mut Shared<'_>, text: &mut Text, z: &str) {
-    let rank = shared.kernel.rank;
-    let first = first_axis(shared);
-    if rank == 3 {
-        let t0 = first;
+/// The numbers of the cell along these axes but the last two, from the thread's place along z. Of a thread that marches
+/// the first is that of its stretch.
+fn outer(shared: &mut Shared<'_>, text: &mut Text, z: &str, axes: &[usize]) {
+    if let [first, _, _] = axes {
+        let t0 = numbered(shared, *first);
         text.line(format!("const i32 {t0} = {};", int(z)));
-    } else if rank >= 4 {
-        let (t0, t1, folded) = (first, shared.own("t1"), shared.own("z"));
-        let extent = shared.field(Field::Extent(1));
+    } else if let [first, second, _, _, ..] = axes {
+        let (t0, t1, folded) = (numbered(shared, *first), numbered(shared, *second), shared.own("z"));
+        let extent = shared.field(Field::Extent(*second as u32));
         text.line(format!("const i32 {folded} = {};", int(z)));
         text.line(format!("const i32 {t0} = {folded} / (i32){extent};"));
         text.line(format!("const i32 {t1} = {folded} % (i32){extent};"));
     }
 }
 
-/// What is called that a thread's place along axis 0 is the number of.
-fn first_axis(shared: &mut Shared<'_>) -> String {
-    let marches = shared.plan.marches(shared.kernel.rank).is_some();
-    shared.own(if marches { "stretch" } else { "t0" })
+/// What is called that a thread's place along an axis is the number of.
+fn numbered(shared: &mut Shared<'_>, axis: usize) -> String {
+    let marches = axis == 0 && shared.plan.marches(shared.kernel.rank).is_some();
+    if marches { shared.own("stretch") } else { shared.own(&format!("t{axis}")) }
 }
 
-/// Finds the cell of the thread, or the first and the end of those that it takes along axis 0: x is the last axis, y
-/// the one before, z those before that.
+/// Finds the cell of the thread, or the first and the end of those that it takes along axis 0, or its line: x is the
+/// last axis along which threads lie, y the one before, z those before that.
 pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     let dialect = shared.dialect();
     let rank = shared.kernel.rank;
@@ -70,12 +68,22 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     } else if z > 1 {
         along_z = format!("({along_z}) * {z} + {}", dialect.thread(2));
     }
-    outer(shared, text, &along_z);
-    if rank >= 2 {
-        let t = if rank == 2 { first_axis(shared) } else { shared.own(&format!("t{}", rank - 2)) };
+    let axes = shared.plan.axes(rank);
+    outer(shared, text, &along_z, &axes);
+    if let [.., axis, _] = axes[..] {
+        let t = numbered(shared, axis);
         text.line(format!("const i32 {t} = {};", int(&dialect.place(1, y))));
     }
-    let t = shared.own(&format!("t{}", rank.saturating_sub(1)));
+    if shared.plan.along.is_some() {
+        // Each line has one thread, also where a block is asked for that has more.
+        let spare = (axes.len()..3).filter(|n| [x, y, z][*n] > 1 || *n == 0);
+        let tests: Vec<String> = spare.map(|n| format!("{} != 0", dialect.thread(n))).collect();
+        if !tests.is_empty() {
+            text.line(format!("if ({}) return;", tests.join(" || ")));
+        }
+    }
+    let Some(last) = axes.last() else { return };
+    let t = shared.own(&format!("t{last}"));
     let beside = match &shared.side {
         Some(side) => format!(" * {}", side.cells),
         None => String::new(),
@@ -83,10 +91,11 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     text.line(format!("const i32 {t} = {}{beside};", int(&dialect.place(0, x))));
     let marches = shared.plan.marches(rank).is_some();
     if marches {
-        let (start, stretch, march) = (shared.own("start"), first_axis(shared), shared.own("march"));
+        let (start, stretch, march) = (shared.own("start"), numbered(shared, 0), shared.own("march"));
         text.line(format!("const i32 {start} = {stretch} * {march};"));
     }
-    let tests: Vec<String> = (0..rank)
+    let tests: Vec<String> = axes
+        .into_iter()
         .map(|axis| {
             if marches && axis == 0 {
                 let (start, extent) = (shared.own("start"), shared.field(Field::Extent(0)));
@@ -201,7 +210,8 @@ pub(super) fn segments(shared: &mut Shared<'_>, text: &mut Text, op: FoldOp) {
     let (lo, extent) = (shared.field(Field::Lo(last as u32)), shared.field(Field::Extent(last as u32)));
     let wide = if rank >= 2 { PER_THREAD } else { PER_THREAD * WARPS };
     text.line(format!("const i64 {end} = (({lo} + {extent} - 1) >> 6) + 1;"));
-    outer(shared, text, &along_z);
+    let axes: Vec<usize> = (0..shared.kernel.rank).collect();
+    outer(shared, text, &along_z, &axes);
     let tests: Vec<String> = (0..last)
         .map(|axis| format!("{} < {}", shared.own(&format!("t{axis}")), shared.field(Field::Extent(axis as u32))))
         .collect();

@@ -215,7 +215,10 @@ impl<'a> Shared<'a> {
 
     /// Whether a read at `at` plus constants needs no check.
     pub fn is_proven(&self, arg: usize, offsets: &[i64]) -> bool {
-        !self.plan.checked || self.kernel.args[arg].access == Access::Write || self.proven[arg].contains(offsets)
+        // Of what they write other kernels read nothing that is not proven.
+        let written = self.kernel.args[arg].access == Access::Write;
+        let own = written && (self.plan.along.is_none() || offsets.iter().all(|offset| *offset == 0));
+        !self.plan.checked || own || self.proven[arg].contains(offsets)
     }
 
     /// A variable of the emitter's own.
@@ -500,9 +503,8 @@ pub(super) fn component_path(element: &ElementType, component: usize) -> String 
 /// The offsets from `at` of the reads that always happen: each launch proves them.
 fn proven(analysis: &Analysis, number: usize, arg: &Arg) -> BTreeSet<Vec<i64>> {
     let mut all = BTreeSet::new();
-    let Some(usage) = analysis.args.get(number).filter(|_| analysis.complete && arg.access == Access::Read) else {
-        return all;
-    };
+    let tiled = matches!(arg.access, Access::Read | Access::Write);
+    let Some(usage) = analysis.args.get(number).filter(|_| analysis.complete && tiled) else { return all };
     for access in usage.accesses.iter().filter(|a| !a.write && !a.conditional && a.fits.is_empty()) {
         let offset = |(axis, form): (usize, &IndexForm)| match form {
             IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => Some(f.constant),

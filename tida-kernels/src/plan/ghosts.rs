@@ -32,7 +32,12 @@ impl Plan {
     /// each. Those that march, or share tiles, are bound by the order of their reads.
     pub fn may_read_inside(&self, kernel: &Kernel) -> bool {
         let plain = self.goal == Goal::Sweep && self.fused.is_none() && kernel.group.is_none();
-        plain && !self.many && !self.checked && !self.caches() && self.marches(kernel.rank).is_none()
+        plain
+            && self.along.is_none()
+            && !self.many
+            && !self.checked
+            && !self.caches()
+            && self.marches(kernel.rank).is_none()
     }
 
     /// Whether it reads cells instead of ghosts of an argument.

@@ -128,10 +128,25 @@ pub struct Plan {
     /// The ghosts that a sweep reads the cells of instead, if [`Plan::may_read_inside`]: its box is the whole domain of
     /// the arrays.
     pub ghosts: Vec<ghosts::Ghosts>,
+    /// Cells run in order along an axis: a thread takes all cells of a line. Such a sweep neither marches nor has
+    /// tiles.
+    pub along: Option<Along>,
+}
+
+/// How the cells of a sweep run in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Along {
+    /// The axis of the kernel.
+    pub axis: u32,
+    /// From the last cell to the first.
+    pub backward: bool,
 }
 
 /// Threads of a block where nothing else is asked for.
 const THREADS: u32 = 256;
+
+/// Threads of a block that each take a line: few, so that lines are spread over all multiprocessors.
+const LINES: u32 = 64;
 
 /// Threads of a block with several cells side by side each that share rows, and of those along x. Trials found them for
 /// heat over three axes in `f32` and in 32 bits of a range (docs/papers/salehi.md).
@@ -177,9 +192,21 @@ impl Plan {
         }
     }
 
+    /// The same for threads that each take a line.
+    pub fn mapping_of_lines() -> [u32; 3] {
+        [LINES, 1, 1]
+    }
+
+    /// The axes of a kernel of so many axes along which threads lie beside one another, the slowest first.
+    pub fn axes(&self, rank: usize) -> Vec<usize> {
+        let runs = |axis: usize| self.along.is_some_and(|along| along.axis as usize == axis);
+        (0..rank).filter(|axis| !runs(*axis)).collect()
+    }
+
     /// How many cells a thread takes along axis 0 of a kernel of so many axes, if it marches.
     pub fn marches(&self, rank: usize) -> Option<u32> {
         self.march
+            .filter(|_| self.along.is_none())
             .filter(|_| rank > 1 && self.fused.is_none() && self.goal == Goal::Sweep && !self.checked && !self.caches())
     }
 
@@ -212,7 +239,9 @@ impl Plan {
         }
         let rank = extent.len();
         let threads = threads(extent, self.marches(rank).unwrap_or(1), self.beside(rank));
-        blocks(self.span(), &threads)
+        let threads: Vec<i64> = self.axes(rank).into_iter().map(|axis| threads[axis]).collect();
+        // Of no line there is nothing to run.
+        if extent.iter().any(|n| *n <= 0) { [0; 3] } else { blocks(self.span(), &threads) }
     }
 
     /// Blocks along x, y and z of a [`Goal::Segments`] over a box of these extents whose first cell along the last axis

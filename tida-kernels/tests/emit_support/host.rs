@@ -361,6 +361,7 @@ pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checke
         registers: 64,
         latency: Latency::TYPICAL,
         ghosts: Vec::new(),
+        along: None,
     }
 }
 

@@ -18,6 +18,7 @@ use crate::grid::GridBox;
 use crate::launch::capture::{CapturedParam, Captures};
 use crate::launch::prepare::{Prepared, fault_error};
 use crate::launch::quoted::{KernelId, Quoted};
+use crate::program::order::Order;
 
 /// What a kernel is asked.
 ///
@@ -70,6 +71,10 @@ pub(crate) struct Pass<'b> {
     may_fault: bool,
     /// Each cell gives a value to all that it writes, and reads none of it before.
     overwrites: bool,
+    /// Cells read others of what they write, from where these are.
+    in_place: bool,
+    /// The axis along which cells run in order, and whether from the last to the first.
+    along: Option<(usize, bool)>,
     /// The fault of the first cell in row-major order, and that cell, or the first of the stretch of its row.
     fault: Cell<Option<(Fault, [i64; 4])>>,
 }
@@ -79,7 +84,28 @@ impl<'b> Pass<'b> {
     pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
         let (differs, ran, fault) = (Cell::new(None), Cell::new(false), Cell::new(None));
-        Pass { quoted, numbers, differs, ran, may_fault, overwrites: false, fault }
+        Pass { quoted, numbers, differs, ran, may_fault, overwrites: false, in_place: false, along: None, fault }
+    }
+
+    /// The same of a kernel that reads other cells of what it writes, if it does, over cells that run in this order.
+    pub fn in_place<const D: usize>(self, in_place: bool, order: Option<Order>) -> Self {
+        let along = order.and_then(|order| Some(((order.axis + D).checked_sub(4)?, order.backward)));
+        Pass { in_place, along, ..self }
+    }
+
+    /// The axis along which cells run in order, if they do.
+    #[inline(always)]
+    pub fn axis(&self) -> Option<usize> {
+        self.along.map(|(axis, _)| axis)
+    }
+
+    /// The cell of a box whose turn it is when that of `at` would be, did cells run from the first to the last.
+    #[inline(always)]
+    pub fn turned<const D: usize>(&self, mut at: [i64; D], cells: &GridBox<D>) -> [i64; D] {
+        if let Some((axis, true)) = self.along {
+            at[axis] = cells.lo[axis] + cells.hi[axis] - 1 - at[axis];
+        }
+        at
     }
 
     /// The same of a kernel of which each cell gives a value to all that it writes, and reads none of it before, if it
@@ -278,19 +304,23 @@ unsafe fn rows_of_regions<W: Reads, V: StagedViews<D>, R, const D: usize>(
 unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
     views: &V,
     cell: &impl Fn(&V, [i64; D]) -> R,
-    GridBox { lo, hi }: GridBox<D>,
+    cells: GridBox<D>,
     mut out: *mut R,
     pass: &Pass<'_>,
 ) {
+    let GridBox { lo, hi } = cells;
     if (0..D).any(|d| hi[d] <= lo[d]) {
         return;
     }
     let (first, last) = (lo[D - 1], hi[D - 1]);
-    let mut at = lo;
+    let mut next = lo;
     loop {
+        let at = if const { V::REVERSED } { pass.turned(next, &cells) } else { next };
         // SAFETY: at most as many values as cells are written, one after the other: the caller's promise.
         out = unsafe {
-            if const { is_staged(&V::SIZES, W::COUNTS) } {
+            if const { V::REVERSED } && pass.axis() == Some(D - 1) {
+                row_back(views, cell, at, [first, last], out, pass)
+            } else if const { is_staged(&V::SIZES, W::COUNTS) } && !pass.in_place {
                 let (mut from, mut out) = (first, out);
                 while from < last {
                     let to = last.min(from + STRETCH as i64);
@@ -309,11 +339,11 @@ unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
                 return;
             }
             axis -= 1;
-            at[axis] += 1;
-            if at[axis] < hi[axis] {
+            next[axis] += 1;
+            if next[axis] < hi[axis] {
                 break;
             }
-            at[axis] = lo[axis];
+            next[axis] = lo[axis];
         }
     }
 }
@@ -343,7 +373,32 @@ unsafe fn row<V, R, const D: usize>(
     out
 }
 
-/// The same by way of a buffer, into which what is there is copied first if they `fetch`.
+/// The same from the last cell to the first.
+///
+/// # Safety
+/// As [`row`].
+#[inline(always)]
+unsafe fn row_back<V, R, const D: usize>(
+    views: &V,
+    cell: &impl Fn(&V, [i64; D]) -> R,
+    at: [i64; D],
+    [first, last]: [i64; 2],
+    out: *mut R,
+    pass: &Pass<'_>,
+) -> *mut R {
+    for i in (first..last).rev() {
+        let mut here = at;
+        here[D - 1] = i;
+        let value = cell(views, here);
+        // SAFETY: the caller's promise.
+        unsafe { out.add((i - first) as usize).write(value) };
+        pass.watch(here);
+    }
+    // SAFETY: as above.
+    unsafe { out.add((last - first) as usize) }
+}
+
+/// As [`row`] by way of a buffer, into which what is there is copied first if they `fetch`.
 ///
 /// # Safety
 /// As [`row`]; the cells are in the arrays that are written, the caller's alone, and at most [`STRETCH`].

@@ -213,22 +213,26 @@ fn walk<R, const D: usize>(
     let (lo, hi) = (cells.lo, cells.hi);
     let extent = cells.extent();
     let rows = if D > 1 { rows } else { 1 };
+    // Cells that run one after the other are in no block together.
+    let rows = if D > 1 && pass.axis() == Some(D.saturating_sub(2)) { 1 } else { rows };
+    let columns = if pass.axis() == Some(D - 1) { 1 } else { columns };
     let mut at = lo;
     loop {
+        let first = pass.turned(at, &cells);
         let mut number = 0;
         for d in 0..D {
-            number = number * extent[d] + (at[d] - lo[d]) as usize;
+            number = number * extent[d] + (first[d] - lo[d]) as usize;
         }
         let left = |axis: usize, most: i64| (hi[axis] - at[axis]).min(most) as usize;
         let part = Cells {
-            first: at,
+            first,
             rows: if D > 1 { left(D.saturating_sub(2), rows) } else { 1 },
             columns: left(D - 1, columns),
         };
         // SAFETY: the number of a cell of the box, for which `Run::new` asked for room.
-        let first = unsafe { out.add(number) };
-        block(&part, &Out { first, row: extent[D - 1] });
-        pass.watch(at);
+        let start = unsafe { out.add(number) };
+        block(&part, &Out { first: start, row: extent[D - 1] });
+        pass.watch(part.first);
         // The axis before the last runs fastest, then the last, then the others.
         let mut moved = false;
         for axis in (0..D.saturating_sub(1)).rev().take(1).chain([D - 1]).chain((0..D.saturating_sub(2)).rev()) {

@@ -1,6 +1,7 @@
 //! What every launch is checked for, before it is recorded.
 
 mod around;
+mod before;
 mod levels;
 
 use std::any::TypeId;
@@ -23,6 +24,7 @@ use crate::launch::quoted::KernelId;
 use crate::memory::layout::Layout;
 use crate::memory::node::Node;
 use crate::memory::tracker::BoxTouch;
+use crate::program::order::{Carry, Order};
 use crate::program::schedule::Scale;
 use crate::record::sweep::SweepKey;
 
@@ -40,6 +42,45 @@ pub(crate) struct Checked<'a> {
     pub by_planes: bool,
     /// Why: the first read that could not be proven.
     pub unproven: Unproven,
+    /// What is carried to the first planes of regions, of a sweep with an order.
+    pub carry: Option<Carry>,
+}
+
+/// What a launch is besides cells that know nothing of one another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rule {
+    /// They are that.
+    Cells,
+    /// Ghosts beyond a face of this axis are set.
+    Face(usize),
+    /// Cells run in order along an axis, and may read those before them.
+    Line(Line),
+}
+
+/// How cells run in order along an axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub axis: usize,
+    pub backward: bool,
+    /// Bit `n` says that the ghosts of argument `n` were as new as its cells before the first cell ran.
+    pub fresh: u16,
+}
+
+impl Line {
+    /// The same for boxes of four axes.
+    pub fn order<const D: usize>(&self) -> Order {
+        Order { axis: 4 - D + self.axis, backward: self.backward }
+    }
+}
+
+impl Rule {
+    pub fn face(&self) -> Option<usize> {
+        if let Rule::Face(axis) = self { Some(*axis) } else { None }
+    }
+
+    pub fn line(&self) -> Option<&Line> {
+        if let Rule::Line(line) = self { Some(line) } else { None }
+    }
 }
 
 /// Where a launch runs.
@@ -49,8 +90,7 @@ pub(crate) struct Target<'a, const D: usize> {
     pub cells: GridBox<D>,
     /// A box of all cells of the loop.
     pub all: GridBox<D>,
-    /// Ghosts beyond a face of this axis are set.
-    pub face: Option<usize>,
+    pub rule: Rule,
     /// May write ghost cells.
     pub grown: bool,
     /// Where to run, if not where the accelerator says.
@@ -84,6 +124,7 @@ pub(crate) fn check<'a, const D: usize>(
         block: None,
         march: target.march.map(|cells| u32::try_from(cells).unwrap_or(u32::MAX)),
         cache: target.cache,
+        order: None,
     };
     target.cache.check(prepared)?;
     let mut after = SmallVec::new();
@@ -103,8 +144,15 @@ pub(crate) fn check<'a, const D: usize>(
             }
         }
     }
-    let mut launch =
-        Launching { prepared, target, integers: &integers, run_checked: false, unproven: None, by_planes: true };
+    let mut launch = Launching {
+        prepared,
+        target,
+        integers: &integers,
+        run_checked: false,
+        unproven: None,
+        by_planes: true,
+        carry: None,
+    };
     let mut acc: Option<&TileAcc> = None;
     let mut touches = SmallVec::new();
     let mut valid_only = 0;
@@ -142,6 +190,7 @@ pub(crate) fn check<'a, const D: usize>(
                     around: None,
                     across: None,
                     scale: Scale::Same,
+                    carried: false,
                 }));
             }
             ArgInfo::Table { len, bits } => {
@@ -190,9 +239,10 @@ pub(crate) fn check<'a, const D: usize>(
         tiles(prepared, facts, asked, &|_| false).map(drop).map_err(|large| large.error(prepared))?;
     }
     key.valid_only = valid_only;
-    let unproven = launch.unproven;
+    let (unproven, carry) = (launch.unproven, launch.carry);
+    key.order = target.rule.line().map(|line| (line.order::<D>(), carry));
     let by_planes = !run_checked && launch.by_planes;
-    Ok(Checked { acc, key, touches, after, valid_only, run_checked, by_planes, unproven })
+    Ok(Checked { acc, key, touches, after, valid_only, run_checked, by_planes, unproven, carry })
 }
 
 /// Whether planes of an array hold the ghosts in a box: there are none between regions, and none beyond ends that
@@ -295,6 +345,7 @@ struct Launching<'a, const D: usize> {
     unproven: Unproven,
     /// Planes of its arrays have all the ghosts of the cells.
     by_planes: bool,
+    carry: Option<Carry>,
 }
 
 impl<const D: usize> Launching<'_, D> {
@@ -328,6 +379,7 @@ impl<const D: usize> Launching<'_, D> {
             around: Some((0, 0)),
             across: Some((0, 0)),
             scale: Scale::Same,
+            carried: false,
         };
         if plan.written {
             let home = if grown { &held.grown } else { &held.valid };
@@ -362,7 +414,11 @@ impl<const D: usize> Launching<'_, D> {
             let around = plan.reads_around_writes();
             touch.write = Some(if around { cells } else { memory }.widen());
             touch.read = (!plan.must_write).then_some(cells.widen());
-            let read = if around { self.around_writes(arg, info, plan, &touch)? } else { Vec::new() };
+            let read = match self.target.rule {
+                _ if !around => Vec::new(),
+                Rule::Line(line) => self.before_writes(arg, info, plan, (&touch, &line))?,
+                _ => self.around_writes(arg, info, plan, &touch)?,
+            };
             return Ok((touch, read));
         }
         if cells.is_empty() {
@@ -448,28 +504,31 @@ impl<const D: usize> Launching<'_, D> {
 
     /// The first and the last plane along an axis that are read around each plane, if that is the same everywhere.
     fn around(&self, arg: usize, plan: &ArgPlan, axis: usize) -> Option<(i64, i64)> {
-        let cells = &self.target.cells;
         let mut around = plan.halo.as_ref().map(|halo| halo[axis]);
         for &number in &plan.others {
-            let access = &self.prepared.analysis.args[arg].accesses[number];
-            let reach = |plane: i64| {
-                let (mut lo, mut hi) = (cells.lo, cells.hi);
-                (lo[axis], hi[axis]) = (plane, plane + 1);
-                let range = self.prepared.analysis.range(access, &lo, &hi, self.integers)?;
-                let along = range.get(axis).filter(|along| range.len() == D && !along.is_empty())?;
-                Some((along.lo.checked_sub(plane)?, along.hi.checked_sub(plane)?))
-            };
-            if !self.prepared.analysis.moves_evenly(access) {
-                return None;
-            }
-            // What is the same at both ends is the same between them.
-            let here = reach(cells.lo[axis])?;
-            if reach(cells.lo[axis] + 1)? != here || reach(cells.hi[axis] - 1)? != here {
-                return None;
-            }
+            let here = self.reach(&self.prepared.analysis.args[arg].accesses[number], axis)?;
             around = Some(around.map_or(here, |(lo, hi)| (lo.min(here.0), hi.max(here.1))));
         }
         Some(around.unwrap_or((0, 0)))
+    }
+
+    /// The same of one access.
+    fn reach(&self, access: &ArrayAccess, axis: usize) -> Option<(i64, i64)> {
+        let cells = &self.target.cells;
+        let reach = |plane: i64| {
+            let (mut lo, mut hi) = (cells.lo, cells.hi);
+            (lo[axis], hi[axis]) = (plane, plane + 1);
+            let range = self.prepared.analysis.range(access, &lo, &hi, self.integers)?;
+            let along = range.get(axis).filter(|along| range.len() == D && !along.is_empty())?;
+            Some((along.lo.checked_sub(plane)?, along.hi.checked_sub(plane)?))
+        };
+        if !self.prepared.analysis.moves_evenly(access) {
+            return None;
+        }
+        // What is the same at both ends is the same between them.
+        let here = reach(cells.lo[axis])?;
+        let same = reach(cells.lo[axis] + 1)? == here && reach(cells.hi[axis] - 1)? == here;
+        same.then_some(here)
     }
 
     /// Whether a box reaches into ghosts that `fill_ghosts` fills.

@@ -179,6 +179,7 @@ fn explained(
             .march
             .or_else(|| acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.asked.march)),
         cache: asked.cache,
+        order: None,
         fold: None,
         within: None,
         varied: None,

@@ -2,8 +2,10 @@
 
 use std::panic::Location;
 
+use super::along::Forward;
 use super::args::{ArgInfo, Args, HeldArgs, TiledInfo, Views};
 use super::ask::Ask;
+use super::check::Rule;
 use super::launch::record;
 use super::view::{Checked, Proven};
 use crate::acc::Device;
@@ -121,7 +123,7 @@ where
             cache: Hints::default(),
             fault: None,
         };
-        record(&tile, Some(axis), &infos, || args.hold(), kernel.clone(), recorded)?;
+        record::<Forward, D, _, _>(&tile, Rule::Face(axis), &infos, || args.hold(), kernel.clone(), recorded)?;
     }
     // Ghosts that are copies of these, or lie beyond axes that come before.
     let copied = |array: &&&TiledInfo<'_, D>| {

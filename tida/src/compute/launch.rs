@@ -1,6 +1,7 @@
 //! `compute`, and how a recorded kernel runs natively.
 
 use std::any::TypeId;
+use std::marker::PhantomData;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -9,10 +10,11 @@ use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
 
+use super::along::{Direction, Forward};
 use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Infos, Views};
 use super::ask::{Answer, Ask, Pass, Run};
-use super::check::{Target, check};
+use super::check::{Line, Rule, Target, check};
 use super::one_region::{Alone, Regions};
 use super::view::{Checked, Proven};
 use crate::acc::{Device, TileAcc};
@@ -21,6 +23,7 @@ use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::{GridBox, narrow};
 use crate::launch::capture::integers;
+use crate::launch::carry::{self, ThroughDevice};
 use crate::launch::decoded::{Codes, Wholes};
 use crate::launch::device::{OnDevice, SweepLaunch};
 use crate::launch::fused::OneStep;
@@ -32,6 +35,7 @@ use crate::launch::site::Site;
 use crate::launch::step::Launch;
 use crate::memory::node::{Done, Queue};
 use crate::memory::tracker::Side;
+use crate::program::order::{Carry, Order};
 use crate::record::wait::{InKernel, outside_kernels};
 use crate::tile::Tile;
 
@@ -89,30 +93,31 @@ where
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
     let recorded = Location::caller();
-    record(tile, None, &args.infos(), || args.hold(), kernel, recorded).map_err(|e| e.recorded_at(recorded))
+    let (infos, hold) = (args.infos(), || args.hold());
+    record::<Forward, D, _, _>(tile, Rule::Cells, &infos, hold, kernel, recorded).map_err(|e| e.recorded_at(recorded))
 }
 
-/// Records a kernel over a tile, for arguments of which this is known and that are held so. With a `face` it is one
-/// that sets ghosts beyond a face of this axis.
+/// Records a kernel over a tile, for arguments of which this is known and that are held so.
 ///
 /// # Errors
 /// As [`compute`], without the place that recorded it.
-pub(super) fn record<const D: usize, H, N>(
+pub(super) fn record<O, const D: usize, H, N>(
     tile: &Tile<D>,
-    face: Option<usize>,
+    rule: Rule,
     infos: &Infos<'_, D>,
     hold: impl FnOnce() -> H,
     kernel: N,
     recorded: &'static Location<'static>,
 ) -> Result<(), Error>
 where
+    O: Direction,
     H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, H::Views<O::Proven>, H::Views<O::Checked>, (), D>) + Send + Sync + 'static,
 {
     outside_kernels("compute a kernel over a tile")?;
     tile.check()?;
     let mut quoted = quote(&kernel)?;
-    let views = TypeId::of::<H::Views<Proven>>();
+    let views = TypeId::of::<H::Views<O::Proven>>();
     let prepared = prepare(&mut quoted, views, D, H::BINDINGS, Some(Type::unit()))?;
     if tile.cells.is_empty() {
         return Ok(());
@@ -124,7 +129,7 @@ where
         region: tile.region,
         cells: tile.cells,
         all: tile.all,
-        face,
+        rule,
         grown: tile.grown,
         device: tile.device,
         block: tile.block,
@@ -134,9 +139,10 @@ where
     let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos)?;
     prepared.warn_if_slow(&checked);
     let mut part = None;
-    if checked.key.on_device && runs_on_both(&prepared, checked.acc, tile.device)? {
-        let core = checked.acc.core();
-        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&checked.touches, face.is_none())));
+    let in_order = rule.line().is_some();
+    if checked.key.on_device && !in_order && runs_on_both(&prepared, checked.acc, tile.device)? {
+        let (core, measured) = (checked.acc.core(), rule.face().is_none());
+        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&checked.touches, measured)));
         checked.key.on_device = part.on_device;
     }
     let both = part.as_ref().is_some_and(|part| part.both);
@@ -158,7 +164,10 @@ where
     let uneven = infos.iter().position(|info| info.is_uneven(&checked.touches));
     let (block, march, cache) = (work.key.block, work.key.march, work.key.cache);
     let side = checked.acc.core().record_tile(work, || {
-        Arc::new(Native::<H, N, D> {
+        Arc::new(Native::<O, H, N, D> {
+            order: rule.line().map(Line::order::<D>),
+            carry: checked.carry,
+            way: PhantomData,
             kernel,
             quoted,
             held: hold(),
@@ -168,7 +177,7 @@ where
             block,
             march,
             cache,
-            rows: rows_at_once(infos, &prepared, tile.region),
+            rows: rows_at_once(infos, &prepared, (tile.region, rule)),
             alone: infos.iter().any(ArgInfo::has_other_cuts),
             uneven,
             wholes: Wholes::default(),
@@ -176,7 +185,7 @@ where
         })
     });
     let side = if both && side != Side::Chain { Side::Both } else { side };
-    launch_written(infos, &prepared, (tile, face), side);
+    launch_written(infos, &prepared, (tile, rule), side);
     Ok(())
 }
 
@@ -203,13 +212,13 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
 pub(super) fn launch_written<const D: usize>(
     infos: &[ArgInfo<'_, D>],
     prepared: &Prepared,
-    (tile, face): (&Tile<D>, Option<usize>),
+    (tile, rule): (&Tile<D>, Rule),
     side: Side,
 ) {
     for (info, plan) in infos.iter().zip(&prepared.args) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
             tiled.tracker.written_at(side);
-            if let Some(axis) = face {
+            if let Some(axis) = rule.face() {
                 // A part of the fill.
                 tiled.tracker.ages.face_set(axis);
                 continue;
@@ -232,7 +241,11 @@ pub(super) fn launch_written<const D: usize>(
 }
 
 /// A kernel in its native form, with what it holds of its arguments.
-struct Native<H, N, const D: usize> {
+struct Native<O, H, N, const D: usize> {
+    /// How its cells run in order, if they do, and what is carried to those that come first.
+    order: Option<Order>,
+    carry: Option<Carry>,
+    way: PhantomData<fn() -> O>,
     kernel: N,
     quoted: Quoted,
     held: H,
@@ -258,13 +271,22 @@ struct Native<H, N, const D: usize> {
     prepared: Arc<Prepared>,
 }
 
+/// How two parts of a sweep ended: with the failure of the first of two cells in row-major order.
+fn together(first: Result<(), Error>, second: Result<(), Error>) -> Result<(), Error> {
+    match (first, second) {
+        (Err(first), Err(second)) => Err(if second.is_before(&first) { second } else { first }),
+        (first, second) => first.and(second),
+    }
+}
+
 /// Bytes of the planes that one row of a plane needs around it: they should stay in a core's second-level cache.
 const PLANES: usize = 640 << 10;
 
 /// How many rows of each plane to sweep at once, so that the planes that a kernel reads around a cell are still in the
 /// cache when the next plane needs them.
-fn rows_at_once<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, region: usize) -> i64 {
-    if D < 3 {
+fn rows_at_once<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, (region, rule): (usize, Rule)) -> i64 {
+    // Lines stay whole.
+    if D < 3 || rule.line().is_some_and(|line| line.axis + 2 == D) {
         return i64::MAX;
     }
     let mut bytes = 0;
@@ -277,14 +299,32 @@ fn rows_at_once<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, r
     (PLANES / bytes.max(1)).max(8) as i64
 }
 
-impl<H, N, const D: usize> Launch for Native<H, N, D>
+impl<O, H, N, const D: usize> Launch for Native<O, H, N, D>
 where
+    O: Direction,
     H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, H::Views<O::Proven>, H::Views<O::Checked>, (), D>) + Send + Sync + 'static,
 {
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
-        // SAFETY: handed on.
-        unsafe { self.run_at(region, cells, None) }
+        let along = self.order.zip(self.carry);
+        let crosses = |along: &_| carry::crosses(self.held.on_device(), &self.prepared.args, (region, &cells), *along);
+        let Some(carried) = along.filter(crosses) else {
+            // SAFETY: handed on.
+            return unsafe { self.run_at(region, cells, None) };
+        };
+        // SAFETY: the caller's promise: the region before is read by this sweep, and is not written meanwhile.
+        unsafe {
+            let args = self.held.on_device();
+            let bridges = carry::OnHost::take(args, &self.prepared.args, (region, &cells), carried);
+            let first = self.run_at(region, bridges.head, Some(&bridges.sites(H::BINDINGS.len())));
+            bridges.give();
+            let rest = if bridges.rest.is_empty() { Ok(()) } else { self.run_at(region, bridges.rest, None) };
+            together(first, rest)
+        }
+    }
+
+    fn grain(&self) -> [i64; 4] {
+        std::array::from_fn(|axis| if self.order.is_some_and(|order| order.axis == axis) { i64::MAX } else { 1 })
     }
 
     unsafe fn run_on(&self, region: usize, cells: GridBox<4>, sites: &[Option<Site>]) -> Result<(), Error> {
@@ -294,24 +334,66 @@ where
 
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
         let native: [Arc<dyn Launch>; 1] = [self.clone()];
-        let sweep = self.on_device(NativeForm { sweeps: &native, fold: None });
         // SAFETY: the caller's promise; `check` has proven every access in range or has it checked, for the tiles that
         // these boxes are part of; `self` holds the arrays.
-        unsafe { sweep.enqueue(queue, self.held.on_device(), boxes, self.clone()) }
+        let put = |queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]| unsafe {
+            let sweep = self.on_device(NativeForm { sweeps: &native, fold: None });
+            sweep.enqueue(queue, self.held.on_device(), boxes, self.clone())
+        };
+        let Some(along) = self.order.zip(self.carry) else { return put(queue, boxes) };
+        if carry::is_in_window(queue, self.held.on_device(), &self.prepared.args) {
+            return put(queue, boxes);
+        }
+        let crosses =
+            |of: &(usize, GridBox<4>)| carry::crosses(self.held.on_device(), &self.prepared.args, (of.0, &of.1), along);
+        let mut held = Vec::new();
+        let ends = queue.enqueue(|| {
+            let mut ends = Vec::new();
+            for layer in along.0.layers(boxes) {
+                let (crossing, others): (Vec<_>, Vec<_>) = layer.into_iter().partition(crosses);
+                if !others.is_empty() {
+                    ends.push(put(queue, &others)?);
+                }
+                if crossing.is_empty() {
+                    continue;
+                }
+                held.push(ThroughDevice::new(&crossing, along));
+                let Some(through) = held.last_mut() else { continue };
+                let args = self.held.on_device();
+                // SAFETY: the caller's promise: what comes from the region before is read by this sweep.
+                unsafe { through.bring(queue, args, &self.prepared.args)? };
+                ends.push(put(&Queue { rings: &through.rings(queue), ..*queue }, &through.heads())?);
+                // SAFETY: as above; these cells are among those that the sweep writes.
+                unsafe { through.give(queue)? };
+                let rest = through.rest();
+                if !rest.is_empty() {
+                    ends.push(put(queue, &rest)?);
+                }
+            }
+            Ok(ends)
+        })?;
+        Ok(Box::new(move || {
+            let ended = ends.into_iter().map(|end| end()).fold(Ok(()), together);
+            drop(held);
+            ended
+        }))
     }
 
     fn needs(&self) -> Option<Needs> {
+        let downwards = self.order.is_some_and(|order| order.backward && order.axis + D == 4);
         let of_level = || Some(Needs::of_level(&self.prepared, self.uneven?));
-        Needs::of(&self.prepared, self.needs.1, self.needs.0).or_else(of_level)
+        let needs = Needs::of(&self.prepared, self.needs.1, self.needs.0).or_else(of_level);
+        needs.or_else(|| downwards.then(|| Needs::downwards(&self.prepared)))
     }
 
     fn step(&self) -> Option<OneStep<'_>> {
-        let alone = self.alone || self.run_checked || self.valid_only != 0 || self.prepared.steps.is_none();
+        let other = self.alone || self.run_checked || self.valid_only != 0 || self.order.is_some();
+        let alone = other || self.prepared.steps.is_none();
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 
     fn part(&self) -> Option<OneStep<'_>> {
-        let around = self.prepared.reads_around_writes();
+        let around = self.prepared.reads_around_writes() || self.order.is_some();
         let alone = self.run_checked || self.valid_only != 0 || self.prepared.is_coded || around;
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
@@ -320,12 +402,20 @@ where
         self.rows
     }
 
+    fn order(&self) -> Option<Order> {
+        self.order
+    }
+
+    fn carry(&self) -> Option<Carry> {
+        self.carry
+    }
+
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
         self.held.on_device()
     }
 }
 
-impl<H, N, const D: usize> Native<H, N, D> {
+impl<O, H, N, const D: usize> Native<O, H, N, D> {
     /// The sweep as a device launches it.
     fn on_device<'a>(&'a self, native: NativeForm<'a>) -> SweepLaunch<'a> {
         SweepLaunch {
@@ -336,15 +426,17 @@ impl<H, N, const D: usize> Native<H, N, D> {
             block: self.block,
             march: self.march,
             cache: self.cache,
+            order: self.order,
             native,
         }
     }
 }
 
-impl<H, N, const D: usize> Native<H, N, D>
+impl<O, H, N, const D: usize> Native<O, H, N, D>
 where
+    O: Direction,
     H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, (), D>) + Send + Sync + 'static,
+    N: for<'b> Fn(Ask<'b, H::Views<O::Proven>, H::Views<O::Checked>, (), D>) + Send + Sync + 'static,
 {
     /// Runs over a box inside one region, of arrays on the host or where `sites` says.
     ///
@@ -360,7 +452,7 @@ where
             captures: &self.quoted.captures,
             valid_only: self.valid_only,
             wholes: &self.wholes,
-            grain: [1; 4],
+            grain: self.grain(),
         };
         // SAFETY: the caller's promise, of the boxes that are handed on as of the whole.
         unsafe {
@@ -381,8 +473,9 @@ where
         let captures = &self.quoted.captures;
         let may_fault = self.run_checked || self.prepared.may_fault(&cells, captures);
         let ends = self.held.ends();
-        // The first cell that raises a fault is the first of the whole box.
-        if may_fault || cells.is_empty() || ends.iter().all(Option::is_none) {
+        // The first cell that raises a fault is the first of the whole box. Parts come from the first cell to the last.
+        let backward = self.order.is_some_and(|order| order.backward);
+        if may_fault || backward || cells.is_empty() || ends.iter().all(Option::is_none) {
             // SAFETY: handed on.
             return unsafe { self.run_part(region, cells, sites, &[], may_fault) };
         }
@@ -406,9 +499,11 @@ where
         may_fault: bool,
     ) -> Result<(), Error> {
         let overwrites = self.prepared.analysis.args.iter().all(|arg| arg.must_write || !arg.may_write);
-        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault).overwriting(overwrites);
         // What is read of other cells lies in the same memory.
-        let apart = sites.is_none() && !self.prepared.reads_around_writes();
+        let in_place = self.prepared.reads_around_writes();
+        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
+        let pass = pass.overwriting(overwrites).in_place::<D>(in_place, self.order);
+        let apart = sites.is_none() && !in_place;
         let exclusive = if apart { self.held.exclusive(region, &cells) } else { [None; _] };
         let memory = exclusive.map(|memory| match memory {
             // SAFETY: the memory of cells that this run alone writes, and of padding and ghosts between them, which
@@ -423,7 +518,7 @@ where
                 let how = How { valid_only: self.valid_only, cells: &cells, starts, sites, alone };
                 if self.run_checked {
                     // SAFETY: the caller's promise; the views check themselves.
-                    let views = unsafe { self.held.views::<Checked>(region, how) };
+                    let views = unsafe { self.held.views::<O::Checked>(region, how) };
                     self.each_stripe(
                         cells,
                         &pass,
@@ -434,7 +529,7 @@ where
                 } else {
                     // SAFETY: the caller's promise; `check` has proven every access in range, for the tiles that these
                     // cells are part of.
-                    let views = unsafe { self.held.views::<Proven>(region, how) };
+                    let views = unsafe { self.held.views::<O::Proven>(region, how) };
                     self.each_stripe(
                         cells,
                         &pass,
@@ -450,7 +545,7 @@ where
     }
 }
 
-impl<H, N, const D: usize> Native<H, N, D> {
+impl<O, H, N, const D: usize> Native<O, H, N, D> {
     /// Runs the kernel over the box, stripe by stripe: some rows of all planes.
     #[inline(always)]
     fn each_stripe<'b, P: 'b, C: 'b>(

@@ -1,5 +1,6 @@
 //! `compute`, `reduce` and what they are made of.
 
+pub(crate) mod along;
 pub(crate) mod apart;
 pub(crate) mod args;
 pub(crate) mod ask;
@@ -29,6 +30,7 @@ pub(crate) mod slow;
 pub(crate) mod stage;
 pub(crate) mod view;
 
+pub use along::{Backward, Direction, Forward, sweep_along};
 pub use args::{All, Arg, Args, Table, all, table};
 pub use deferred::Scalar;
 pub use explain::{Explanation, explain, explain_tile};

@@ -14,7 +14,7 @@ use tida_kernels::quote::NativeForm;
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, Args, HeldArgs, Views, separate};
-use super::check::{Target, check};
+use super::check::{Rule, Target, check};
 use super::launch::launch_written;
 use super::view::Proven;
 use crate::acc::Device;
@@ -218,7 +218,7 @@ impl PtxKernel {
             region: tile.region,
             cells: tile.cells,
             all: tile.all,
-            face: None,
+            rule: Rule::Cells,
             grown: tile.grown,
             device: tile.device,
             block: tile.block,
@@ -254,7 +254,7 @@ impl PtxKernel {
             let needs = (prepared.clone(), tile.grown);
             Arc::new(Foreign::<A::Held, D> { kernel: self.clone(), captures, held: args.hold(), block, needs })
         });
-        launch_written(&infos, &prepared, (tile, None), side);
+        launch_written(&infos, &prepared, (tile, Rule::Cells), side);
         Ok(())
     }
 

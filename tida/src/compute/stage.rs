@@ -111,6 +111,9 @@ pub trait StagedView<const D: usize> {
     /// Whether it is a whole array, of which cells may read several regions.
     const WHOLE: bool = false;
 
+    /// Whether cells run from the last to the first.
+    const REVERSED: bool;
+
     /// Whether one region has all that is read of it.
     #[inline(always)]
     fn is_alone(&self) -> bool {
@@ -136,10 +139,12 @@ const fn read_only<T: Element>() -> Size {
 
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for View<T, D, M> {
     const SIZE: Size = read_only::<T>();
+    const REVERSED: bool = M::REVERSED;
 }
 
 impl<T: Element, M: Mode, const E: usize, const D: usize> StagedView<D> for AllView<T, E, M> {
     const SIZE: Size = read_only::<T>();
+    const REVERSED: bool = M::REVERSED;
     const WHOLE: bool = true;
     #[inline(always)]
     fn is_alone(&self) -> bool {
@@ -149,6 +154,7 @@ impl<T: Element, M: Mode, const E: usize, const D: usize> StagedView<D> for AllV
 
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for TableView<T, M> {
     const SIZE: Size = read_only::<T>();
+    const REVERSED: bool = M::REVERSED;
 }
 
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
@@ -158,6 +164,7 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
         // Where reads are checked there are no vectors anyway.
         Size { components, written: !M::CHECKED, bytes: if M::CHECKED { 0 } else { bytes } }
     };
+    const REVERSED: bool = M::REVERSED;
 
     #[inline(always)]
     fn stage(&mut self, memory: *mut u8, first: [i64; D]) {
@@ -189,6 +196,9 @@ pub trait StagedViews<const D: usize> {
 
     /// Whether there is a whole array among them.
     const WHOLE: bool;
+
+    /// Whether cells run from the last to the first.
+    const REVERSED: bool;
 
     /// Whether one region has all that is read of each whole array.
     fn are_alone(&self) -> bool;
@@ -252,6 +262,7 @@ macro_rules! tuple {
                 sizes
             };
             const WHOLE: bool = $($a::WHOLE)||*;
+            const REVERSED: bool = $($a::REVERSED)||*;
             #[inline(always)]
             fn are_alone(&self) -> bool {
                 $(self.$n.is_alone())&&*

@@ -13,6 +13,8 @@ use crate::memory::element::{Element, Place, ScalarElement};
 pub trait Mode: 'static {
     /// They are.
     const CHECKED: bool;
+    /// Cells run from the last to the first.
+    const REVERSED: bool = false;
 }
 
 /// Every access was proven in range before the launch.
@@ -29,6 +31,15 @@ impl Mode for Proven {
 
 impl Mode for Checked {
     const CHECKED: bool = true;
+}
+
+/// As `M`, for cells that run from the last to the first.
+#[derive(Debug)]
+pub struct Reversed<M>(PhantomData<M>);
+
+impl<M: Mode> Mode for Reversed<M> {
+    const CHECKED: bool = M::CHECKED;
+    const REVERSED: bool = true;
 }
 
 /// A read-only view of an array, indexed by global coordinates.

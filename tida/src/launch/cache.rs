@@ -273,6 +273,7 @@ impl Choice<'_> {
             registers: 0,
             latency: facts.machine.latency,
             ghosts: Vec::new(),
+            along: None,
         };
         let scopes = sharing.planned(kernel, &plan);
         let tagged = sharing.tagged(kernel, &plan);

@@ -11,7 +11,7 @@ use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::wide::Beside;
-use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
+use tida_kernels::plan::{Along, Dialect, Goal, Math, Plan, threads};
 
 use super::cache::{Asked, Tiles, tiles};
 use super::capture::{CAPTURE, Captures, integers};
@@ -31,6 +31,7 @@ use crate::grid::boxes::union;
 use crate::memory::layout::WideLayout;
 use crate::memory::node::{Done, Queue, Ring};
 use crate::memory::storage::Storage;
+use crate::program::order::Order;
 
 /// An argument as the device needs it.
 #[derive(Debug)]
@@ -130,6 +131,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub march: Option<u32>,
     /// What is to be cached, if asked for.
     pub cache: Hints,
+    /// How its cells run in order, if they do.
+    pub order: Option<Order>,
     /// What a reduction folds, and where it puts what it finds.
     pub fold: Option<(Line, &'a Memory)>,
     /// The box of several steps, of which a launch leaves the planes of the box that it is given.
@@ -151,6 +154,7 @@ pub(crate) struct SweepLaunch<'a> {
     pub block: Option<[u32; 3]>,
     pub march: Option<u32>,
     pub cache: Hints,
+    pub order: Option<Order>,
     pub native: NativeForm<'a>,
 }
 
@@ -199,6 +203,7 @@ impl<'a> SweepLaunch<'a> {
             block: self.block,
             march: self.march.or(device.asked.march),
             cache: self.cache,
+            order: self.order,
             fold: None,
             within: None,
             varied: None,
@@ -327,7 +332,7 @@ impl DeviceLaunch<'_> {
     ) -> Result<(), Error> {
         let each = boxes;
         let boxes = &*self.joined(each);
-        let wish = match queue.device.asked.tune && self.prepared.kernel.group.is_none() {
+        let wish = match queue.device.asked.tune && self.prepared.kernel.group.is_none() && self.order.is_none() {
             // SAFETY: handed on.
             true => unsafe { tuned(self, queue, boxes) },
             false => self.wish(),
@@ -345,7 +350,7 @@ impl DeviceLaunch<'_> {
 
     /// The same for a shorter time.
     pub fn reborrow(&self) -> DeviceLaunch<'_> {
-        let Self { prepared, captures, goal, checked, valid_only, block, march, cache, fold, .. } = *self;
+        let Self { prepared, captures, goal, checked, valid_only, block, march, cache, order, fold, .. } = *self;
         let args = self.args.iter().map(DeviceArg::reborrow).collect();
         let Self { within, varied, without, native, .. } = *self;
         DeviceLaunch {
@@ -358,6 +363,7 @@ impl DeviceLaunch<'_> {
             block,
             march,
             cache,
+            order,
             fold,
             within,
             varied,
@@ -551,7 +557,9 @@ impl DeviceLaunch<'_> {
     /// Parts of boxes start at multiples of this.
     fn grain(&self) -> [i64; 4] {
         let group = self.prepared.kernel.group.as_ref().map_or(&[][..], |group| &group.extent);
-        std::array::from_fn(|d| (d + group.len()).checked_sub(4).map_or(1, |axis| group[axis].into()))
+        let whole = |d: usize| self.order.is_some_and(|order| order.axis == d);
+        let of_group = |d: usize| (d + group.len()).checked_sub(4).map_or(1, |axis| group[axis].into());
+        std::array::from_fn(|d| if whole(d) { i64::MAX } else { of_group(d) })
     }
 
     /// What was asked for.
@@ -590,6 +598,10 @@ impl DeviceLaunch<'_> {
                 layouts.push(array.layout);
             }
         }
+        let along = self.order.map(|Order { axis, backward }| {
+            let axis = (axis + self.prepared.kernel.rank).saturating_sub(4) as u32;
+            Along { axis, backward }
+        });
         let tiles = self.tiles(wish, facts, (extent, cells));
         let march = self.march(wish, facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
@@ -599,7 +611,10 @@ impl DeviceLaunch<'_> {
         let mut block = match (self.goal, &tiles) {
             (Goal::Segments(_), _) => [256, 1, 1],
             (_, Some(tiles)) => tiles.block,
-            _ => wish.block.unwrap_or_else(|| self.prepared.usual_block(facts, &threads, &beside)),
+            _ => wish.block.unwrap_or_else(|| match &self.order {
+                Some(_) if facts.gpu => Plan::mapping_of_lines(),
+                _ => self.prepared.usual_block(facts, &threads, &beside),
+            }),
         };
         while block.iter().product::<u32>() > facts.block_threads && !matches!(self.goal, Goal::Segments(_)) {
             if let Some(most) = block.iter_mut().max() {
@@ -641,12 +656,13 @@ impl DeviceLaunch<'_> {
             registers: if self.without.registers { 0 } else { USUAL },
             latency: facts.machine.latency,
             ghosts: Vec::new(),
+            along,
         }
     }
 
     /// What the sweep has tiles for.
     fn tiles(&self, wish: &Wish, facts: &Facts, (extent, all): (&[i64], u64)) -> Option<Tiles> {
-        if self.goal != Goal::Sweep || self.prepared.kernel.group.is_some() {
+        if self.goal != Goal::Sweep || self.prepared.kernel.group.is_some() || self.order.is_some() {
             return None;
         }
         let usual = self.prepared.usual_block(facts, extent, &Beside::ONE);
@@ -668,7 +684,8 @@ impl DeviceLaunch<'_> {
     /// How many cells along the first axis a thread takes, and how many side by side, if it marches.
     fn march(&self, wish: &Wish, facts: &Facts, boxes: &Boxes<'_>) -> Option<(u32, u32)> {
         let groups = self.prepared.kernel.group.is_some();
-        if self.goal != Goal::Sweep || self.checked || groups || self.prepared.kernel.rank < 2 {
+        let other = self.goal != Goal::Sweep || self.order.is_some();
+        if other || self.checked || groups || self.prepared.kernel.rank < 2 {
             return None;
         }
         let planes = boxes.extent.first().map_or(1, |n| (*n).clamp(1, i64::from(i32::MAX / 2)) as u32);

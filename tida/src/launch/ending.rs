@@ -130,6 +130,7 @@ impl Ending {
             block: None,
             march: None,
             cache: Hints::default(),
+            order: None,
             native: NativeForm { sweeps: &launches, fold: Some(&self.native) },
         };
         let fold = DeviceLaunch { goal: self.cells.goal(), march: None, ..sweep.at(queue, args(&launches, kernel)) };

@@ -239,6 +239,7 @@ impl Several {
             block: None,
             march: None,
             cache: Hints::default(),
+            order: None,
             native: NativeForm::default(),
         };
         DeviceLaunch { within: Some(*cells), varied: self.varied.as_deref(), ..sweep.on(device, args) }

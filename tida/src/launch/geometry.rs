@@ -118,11 +118,12 @@ pub(super) fn cut_to_fit(
     let needed = blocks(cells);
     let Some(over) = (0..3).find(|&d| needed[d] > limits[d]) else { return give(*cells) };
     let extent = cells.extent();
-    let axis = match over {
-        0 => 3,
-        1 => 2,
-        _ if extent[0] > 1 => 0,
-        _ => 1,
+    // Threads lie along the axes that may be cut.
+    let mut axes = (0..4).rev().filter(|axis| grain[*axis] < i64::MAX).skip(over);
+    let Some(axis) =
+        axes.next().map(|first| axes.filter(|_| over == 2).find(|axis| extent[*axis] > 1).unwrap_or(first))
+    else {
+        return give(*cells);
     };
     // Parts of reductions start where segments do.
     let mut middle = cells.lo[axis] + extent[axis] as i64 / 2;

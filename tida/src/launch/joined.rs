@@ -106,6 +106,7 @@ impl<'a> Joint<'a> {
             block: None,
             march: None,
             cache: Hints::default(),
+            order: None,
             native: NativeForm { sweeps: self.launches, fold: None },
         }
     }

@@ -3,6 +3,7 @@
 pub(crate) mod around;
 pub(crate) mod cache;
 pub(crate) mod capture;
+pub(crate) mod carry;
 pub(crate) mod compiled;
 pub(crate) mod decoded;
 pub(crate) mod device;

@@ -70,6 +70,17 @@ impl Needs {
                       stream, cut the arrays into smaller regions, or raise the memory limit";
         Needs { whole: false, found, advice: advice.into() }
     }
+
+    /// What a kernel needs whose cells run backward along the first axis: planes stream upwards.
+    pub fn downwards(prepared: &Prepared) -> Needs {
+        let found = format!(
+            "arrays have to be there two regions at a time because the kernel at {} runs backward along the first axis",
+            prepared.place()
+        );
+        let advice = "cut the arrays into smaller regions, run these tiles on the CPU (`.device(Device::Cpu)`), or raise the \
+                      memory limit";
+        Needs { whole: false, found, advice: advice.into() }
+    }
 }
 
 /// Where a read stands.

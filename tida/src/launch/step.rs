@@ -14,6 +14,7 @@ use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
+use crate::program::order::{Carry, Order};
 
 /// How steps of a sweep may run as one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,16 @@ pub(crate) trait Launch: Send + Sync {
 
     /// What keeps its arrays from streaming plane by plane.
     fn needs(&self) -> Option<Needs> {
+        None
+    }
+
+    /// How its cells run in order, if they do.
+    fn order(&self) -> Option<Order> {
+        None
+    }
+
+    /// What is carried to the first planes of a region that it runs over, from the one before.
+    fn carry(&self) -> Option<Carry> {
         None
     }
 

@@ -2,6 +2,7 @@
 //! work touches them.
 
 pub(crate) mod ages;
+pub(crate) mod bridge;
 pub(crate) mod coding;
 pub(crate) mod element;
 pub(crate) mod ghosts;

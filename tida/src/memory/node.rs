@@ -5,6 +5,8 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use smallvec::SmallVec;
+
 use super::layout::WideLayout;
 use super::storage::Storage;
 use crate::backend::{COPIES, Event, Memory};
@@ -54,13 +56,36 @@ pub(crate) struct Queue<'a> {
 ///
 /// A window is for kernels an array of other regions, all in the same memory: region `c` holds the planes from `c`
 /// times the ring's length on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ring {
     pub storage: Arc<Storage>,
     pub memory: Arc<Memory>,
     pub layout: Arc<WideLayout>,
     /// Where its regions start in the memory, in bytes.
     pub start: usize,
+    /// What else of the array is there.
+    pub near: Near,
+}
+
+/// What a [`Ring`] has beside what a command works on.
+#[derive(Clone, Debug)]
+pub(crate) enum Near {
+    /// The planes around.
+    Planes,
+    /// Other regions, and where they start.
+    Regions(SmallVec<[(usize, usize); 1]>),
+}
+
+impl Ring {
+    /// Where a region starts in the memory.
+    pub fn start_of(&self, region: usize) -> usize {
+        match &self.near {
+            Near::Planes => self.start,
+            Near::Regions(others) => {
+                others.iter().find(|(other, _)| *other == region).map_or(self.start, |(_, start)| *start)
+            }
+        }
+    }
 }
 
 impl Queue<'_> {

@@ -164,6 +164,8 @@ pub(crate) struct BoxTouch {
     pub across: Option<(i64, i64)>,
     /// How its planes lie beside those of the tile's array. `around` is what is read around the plane that lies there.
     pub scale: Scale,
+    /// It reads what its own sweep writes in another region, which runs before.
+    pub carried: bool,
 }
 
 impl Tracker {

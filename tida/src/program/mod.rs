@@ -3,6 +3,7 @@
 
 pub(crate) mod deps;
 pub(crate) mod fuse;
+pub(crate) mod order;
 pub(crate) mod place;
 pub(crate) mod regions;
 pub(crate) mod schedule;

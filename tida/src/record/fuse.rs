@@ -172,7 +172,8 @@ impl Fusing {
         let touch = |one: &Read| {
             let (tracker, (region, read, around, across, scale)) = (one.tracker.upgrade()?, one.touch);
             let tracker = Some(tracker).filter(|tracker| tracker.storage().is_reserved())?;
-            Some(BoxTouch { tracker, region, read, write: None, keeps: false, whole: false, around, across, scale })
+            let (keeps, whole, carried) = (false, false, false);
+            Some(BoxTouch { tracker, region, read, write: None, keeps, whole, around, across, scale, carried })
         };
         others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()
     }

@@ -280,7 +280,7 @@ fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mu
         // A part of a chain has only tiles that a chain can run, and so has what may run as one launch with others.
         let by_planes = sweep.work.turn.is_some().then_some(Kind::Planes);
         let same = sweep.key == tile.key && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
-        if sweep.conflicts(tile.touches, tile.key.on_device) {
+        if sweep.conflicts(tile.touches, tile.key.on_device, same) {
             return None;
         }
         if same {

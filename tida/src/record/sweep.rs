@@ -14,6 +14,7 @@ use crate::memory::node::Node;
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Touch, Tracker};
 use crate::program::deps::{Before, need};
+use crate::program::order::{Carry, Order};
 use crate::program::place::Kind;
 use crate::run::op::Sweep;
 
@@ -41,6 +42,8 @@ pub(crate) struct SweepKey {
     pub march: Option<u32>,
     /// What is to be cached, if that was asked for.
     pub cache: Hints,
+    /// How cells run in order, and what is carried from region to region.
+    pub order: Option<(Order, Option<Carry>)>,
 }
 
 /// A sweep that still takes tiles.
@@ -90,10 +93,11 @@ impl OpenSweep {
         touches.iter().any(|new| self.work.array(&new.tracker).is_some())
     }
 
-    /// Whether a piece of work that touches this conflicts with any tile of the sweep.
-    pub fn conflicts(&self, touches: &[BoxTouch], on_device: bool) -> bool {
+    /// Whether a piece of work that touches this conflicts with any tile of the sweep. What is `carried` between tiles
+    /// of the sweep is no conflict.
+    pub fn conflicts(&self, touches: &[BoxTouch], on_device: bool, carried: bool) -> bool {
         let apart = self.key.on_device != on_device;
-        touches.iter().any(|new| {
+        touches.iter().filter(|new| !(carried && new.carried)).any(|new| {
             let old = self.work.array(&new.tracker).and_then(|array| array.regions.get(&new.region));
             old.is_some_and(|RegionTouch { read, write, .. }| {
                 let before = Before { read: Some(read), write: Some(write), apart };

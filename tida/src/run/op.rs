@@ -14,6 +14,7 @@ use crate::memory::storage::Storage;
 use crate::memory::touched::{ArrayTouch, bring};
 use crate::memory::tracker::{BoxTouch, Tracker};
 use crate::program::fuse::{Pair, Recorded};
+use crate::program::order::Order;
 
 /// A kernel over boxes, and what it touches there.
 pub(crate) struct Sweep {
@@ -78,6 +79,11 @@ impl Sweep {
     /// What it touches of an array.
     pub fn array(&self, tracker: &Arc<Tracker>) -> Option<&ArrayTouch> {
         self.arrays.iter().find(|array| Arc::ptr_eq(&array.tracker, tracker))
+    }
+
+    /// How its cells run in order, if they do.
+    pub fn order(&self) -> Option<Order> {
+        self.launch.order()
     }
 
     /// Number of its cells.

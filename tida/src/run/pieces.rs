@@ -12,7 +12,17 @@ const SMALL_PIECE: usize = 1 << 14;
 /// Runs all boxes of a sweep, split so that every thread has work, in the current thread pool.
 ///
 /// A few pieces a thread even out the threads' speeds; more would read the planes at their ends more often.
+///
+/// Boxes of a sweep with an order run one after the other where values are carried from one to the next.
 pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> Result<(), Error> {
+    let Some((order, _)) = launch.order().zip(launch.carry()) else { return run_at_once(launch, boxes) };
+    let ended =
+        order.layers(boxes).iter().fold(None, |failure, boxes| earlier(failure, run_at_once(launch, boxes).err()));
+    ended.map_or(Ok(()), Err)
+}
+
+/// The same of boxes that know nothing of one another.
+fn run_at_once(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> Result<(), Error> {
     let (pieces, at_least) = pieces(boxes, launch.grain());
     let run = |&(region, cells): &(usize, GridBox<4>)| {
         // SAFETY: the graph lets a sweep run only when nothing that conflicts with it runs, its boxes do not overlap,

@@ -243,6 +243,14 @@ impl<const D: usize> TileIter<D> {
         self
     }
 
+    /// The same cells, region by region.
+    pub(crate) fn by_regions(mut self) -> Self {
+        if self.size.is_some_and(|size| !size.contains(&0)) {
+            self.size = None;
+        }
+        self.restart()
+    }
+
     /// Starts from the first tile.
     fn restart(mut self) -> Self {
         self.fault = self.find_fault();

@@ -40,6 +40,7 @@ const fn row(name: &'static str, work: f64, unit: &'static str) -> Row {
 }
 
 const CUBE_128: f64 = 128.0 * 128.0 * 128.0 * 1e-6;
+const CUBE_160: f64 = 160.0 * 160.0 * 160.0 * 1e-6;
 const CUBE_256: f64 = 8.0 * CUBE_128;
 const CUBE_1024: f64 = 512.0 * CUBE_128;
 const SQUARE_1024: f64 = CUBE_128 / 2.0;
@@ -66,6 +67,11 @@ const ROWS: &[Row] = &[
     Row { name: "polynomial-fma", c: "polynomial", ..row("polynomial-fma", SQUARE_1024, "cells") },
     row("cg", 50.0 * CUBE_128, "cells"),
     Row { name: "cg/joined", c: "cg-joined", ..row("cg", 50.0 * CUBE_128, "cells") },
+    row("thomas-0", CUBE_160, "cells"),
+    row("thomas-1", CUBE_160, "cells"),
+    row("thomas-2", CUBE_160, "cells"),
+    row("sums-0", SQUARE_2048, "cells"),
+    row("sums-1", SQUARE_2048, "cells"),
     row("lbm-f64", 5.0 * SQUARE_2048, "cells"),
     Row { apart: 1e-5, ..row("lbm-f32", 5.0 * SQUARE_2048, "cells") },
     Row { c: "lbm-f64", ..row("lbm-table-f64", 5.0 * SQUARE_2048, "cells") },
@@ -125,7 +131,7 @@ pub fn measure(rows: &[Row], pairs: u32, threads: usize, folder: &Path) -> Resul
     }
     let reference = folder.join("programs");
     let sources =
-        ["main", "dense", "grids", "conjugate", "lattice", "walls", "flows", "euler", "multigrid", "stencils"];
+        ["main", "dense", "grids", "conjugate", "lattice", "walls", "flows", "euler", "multigrid", "stencils", "lines"];
     let sources = sources.map(|name| format!("benches/reference/programs/{name}.c"));
     run(command("gcc -O3 -march=native -fno-math-errno -fopenmp").args(sources).args(["-lm", "-o"]).arg(&reference))?;
     let programs = built()?;

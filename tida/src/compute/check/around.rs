@@ -67,7 +67,7 @@ impl<const D: usize> Launching<'_, D> {
         let name = self.name(arg);
         let cell = || cell_text(&self.prepared.analysis, &self.prepared.kernel, name, access);
         let outside = |axis: usize| read.lo[axis] < 0 || read.hi[axis] > info.layout.shape[axis] as i64;
-        if let Some(face) = target.face
+        if let Some(face) = target.rule.face()
             && let Some(later) = (0..=face).find(|axis| outside(*axis))
         {
             let found = format!(

@@ -13,7 +13,7 @@ use tida_kernels::ir::{LowerInput, Type, lower_group};
 use self::native::{AskGroups, RunGroups};
 use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Pass};
-use super::check::{Target, check};
+use super::check::{Rule, Target, check};
 use super::launch::launch_written;
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
@@ -118,7 +118,7 @@ where
         region: tile.region,
         cells: tile.cells,
         all: tile.all,
-        face: None,
+        rule: Rule::Cells,
         grown: tile.grown,
         device: tile.device,
         block: Some(extent),
@@ -158,7 +158,7 @@ where
             wholes: Wholes::new(),
         })
     });
-    launch_written(&infos, &prepared, (tile, None), side);
+    launch_written(&infos, &prepared, (tile, Rule::Cells), side);
     Ok(())
 }
 
@@ -288,6 +288,7 @@ where
             block: self.block,
             march: None,
             cache: Hints::default(),
+            order: None,
             native: NativeForm { sweeps: &native, fold: None },
         };
         let args: SmallVec<_> = self.held.on_device();

@@ -143,6 +143,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             block: None,
             march: None,
             cache: Hints::default(),
+            order: None,
             fold: None,
             within: None,
             varied: None,

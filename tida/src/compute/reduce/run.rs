@@ -15,7 +15,7 @@ use super::ops::{Foldable, Reduction};
 use crate::acc::TileAcc;
 use crate::compute::args::{ArgInfo, Args, HeldArgs, Views};
 use crate::compute::ask::Ask;
-use crate::compute::check::{Target, box_text, check};
+use crate::compute::check::{Rule, Target, box_text, check};
 use crate::compute::deferred::Scalar;
 use crate::compute::launch::quote;
 use crate::compute::view::{Checked, Proven};
@@ -229,7 +229,7 @@ where
             region,
             cells: part,
             all: part,
-            face: None,
+            rule: Rule::Cells,
             grown: false,
             device: None,
             block: None,

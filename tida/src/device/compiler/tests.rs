@@ -337,6 +337,7 @@ fn any_plan() -> Plan {
         registers: 0,
         latency: tida_kernels::plan::auto::Latency::TYPICAL,
         ghosts: Vec::new(),
+        along: None,
     }
 }
 

@@ -191,7 +191,7 @@ impl Timeline {
         save(path.as_ref(), &self.svg())
     }
 
-    /// Rows of spans: those of the device's streams first, then those of the host's threads, then compilations and files.
+    /// Rows of spans: streams of the device first, then threads of the host, compilations, and files.
     fn lanes(&self) -> Vec<(Lane, Vec<&Span>)> {
         let mut lanes: Vec<(Lane, Vec<&Span>)> = Vec::new();
         for span in &self.spans {

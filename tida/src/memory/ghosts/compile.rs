@@ -263,6 +263,25 @@ pub(super) fn of_parts(
     jobs.0
 }
 
+/// A region, and how it lies.
+pub(crate) type Lies<'a> = (&'a WideRegion, Site);
+
+/// What copies boxes of elements of this type between planes that lie together and regions: each box with both. To the
+/// planes, or `back`.
+pub(super) fn of_spans(element: &ElementType, pairs: &[(Lies<'_>, Lies<'_>, GridBox<4>)], back: bool) -> Vec<Job> {
+    let mut jobs = Jobs::default();
+    for component in element.placed_components() {
+        let list = jobs.list(Kind::Scalar(kernel_type(component.0, false)));
+        list.extend(pairs.iter().map(|((together, here), (region, there), cells)| {
+            let here = place(together, cells.lo, *here, component);
+            let there = place(region, cells.lo, *there, component);
+            let (to, from) = if back { (there, here) } else { (here, there) };
+            BoxCopy { extent: extent(cells), to, from: From::Box(from) }
+        }));
+    }
+    jobs.0
+}
+
 /// How each region of an array of elements of so many bytes lies in a device's memory: in a row, or one after the
 /// other.
 pub(super) fn sites(layout: &WideLayout, row: Option<&Row>, bytes: usize) -> Vec<Site> {

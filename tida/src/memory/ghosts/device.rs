@@ -11,7 +11,7 @@ use tida_kernels::emit::copies::{self, BoxCopy, Kind, THREADS, Table};
 use super::super::layout::{Layout, WideLayout};
 use super::super::parts::PackedBox;
 use super::super::row::Row;
-use super::compile::{Job, Site, between, of_parts};
+use super::compile::{Job, Lies, Site, between, of_parts, of_spans};
 use super::plan::GhostPlan;
 use crate::backend::{Argument, Backend, Kernel, Memory, Native};
 use crate::device::compiler::Own;
@@ -89,6 +89,19 @@ impl DeviceCopies {
         site: impl Fn(usize) -> Site,
     ) -> Result<DeviceCopies, Error> {
         DeviceCopies::new(device, of_parts(array, parts, packs, site))
+    }
+
+    /// What copies boxes between planes that lie together and regions, of elements of this type; or `back`.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or no compiler.
+    pub(crate) fn of_spans(
+        device: &DeviceCore,
+        element: &ElementType,
+        pairs: &[(Lies<'_>, Lies<'_>, GridBox<4>)],
+        back: bool,
+    ) -> Result<DeviceCopies, Error> {
+        DeviceCopies::new(device, of_spans(element, pairs, back))
     }
 
     pub(super) fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {

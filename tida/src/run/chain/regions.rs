@@ -21,9 +21,9 @@ use crate::device::ledger::{Purpose, Reservation};
 use crate::device::timeline::{SpanKind, host_span};
 use crate::error::{Error, ErrorKind};
 use crate::memory::ghosts::compile::Where;
-use crate::memory::node::{Queue, Ring};
+use crate::memory::node::{Near, Queue, Ring};
 use crate::program::regions::{Enter, Leave, Plan, RegionStep, order, place};
-use tasks::{Array, Tasks, Work};
+use tasks::{Array, Tasks, Work, other_of};
 
 /// Strips that are on their way to the device at once, at most.
 const STRIPS: usize = 8;
@@ -220,9 +220,11 @@ impl<'a> Running<'a> {
                 let Some(sweep) = self.chain.links[*link].op.kernel() else { return self.streams.ran() };
                 let ring = |array: usize| {
                     let Array { storage, regional, first } = &self.tasks.arrays[array];
-                    let start = self.at[first + region].unwrap_or(0);
+                    let start = |region: usize| self.at[first + region].unwrap_or(0);
                     let (storage, layout) = (storage.clone(), regional.layout.clone());
-                    Ring { storage, memory: self.memory.clone(), layout, start }
+                    let other = other_of(sweep, &self.tasks.arrays[array], boxes);
+                    let near = Near::Regions(other.map(|region| (region, start(region))).into_iter().collect());
+                    Ring { storage, memory: self.memory.clone(), layout, start: start(*region), near }
                 };
                 let rings: SmallVec<[Ring; 4]> =
                     self.chain.links[*link].uses.iter().map(|one| ring(one.array)).collect();

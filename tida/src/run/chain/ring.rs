@@ -10,7 +10,7 @@ use crate::device::ledger::Purpose;
 use crate::error::Error;
 use crate::memory::ghosts::planes::{Planar, PlaneFacts};
 use crate::memory::layout::{WideLayout, WideRegion};
-use crate::memory::node::Ring;
+use crate::memory::node::{Near, Ring};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::Tracker;
 
@@ -333,7 +333,7 @@ impl Rolling {
 
     /// For commands of a node.
     pub fn ring(&self, layout: Arc<WideLayout>) -> Ring {
-        Ring { storage: self.storage().clone(), memory: self.memory.clone(), layout, start: 0 }
+        Ring { storage: self.storage().clone(), memory: self.memory.clone(), layout, start: 0, near: Near::Planes }
     }
 
     /// Of planes that enter, those that come from the host: others are on the device already.

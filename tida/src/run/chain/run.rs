@@ -450,6 +450,14 @@ impl<'a> Running<'a> {
                         };
                         self.streams.tells(link, done);
                     }
+                    if sweep.order().is_some_and(|order| order.axis == axis) {
+                        // The next piece reads these.
+                        let part = piece.planes.start.max(planes.start)..piece.planes.end.min(planes.end);
+                        for access in self.ops[op].accesses.iter().filter(|access| access.write.is_some()) {
+                            // SAFETY: as above.
+                            unsafe { self.arrays[access.array].mirror(device, RUN, part.clone(), shift)? };
+                        }
+                    }
                 }
             }
             OpWork::Ghosts(_, array, part) => {

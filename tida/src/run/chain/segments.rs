@@ -113,7 +113,14 @@ fn unwraps(link: &Link, planars: &[&Arc<Planar>], period: i64) -> bool {
     let has_ends = link
         .filled()
         .is_some_and(|(array, _)| !planars[array].facts().is_ring() && planars[array].ends().next().is_some());
+    // Cells that run in order along the axis do so from its first plane.
+    let in_order = link
+        .op
+        .kernel()
+        .and_then(|sweep| sweep.order())
+        .is_some_and(|order| link.uses.iter().any(|one| order.axis + planars[one.array].facts().rank == 4));
     !has_ends
+        && !in_order
         && link.uses.iter().all(|one| {
             // A plane and those around it are different ones.
             let around = |(lo, hi): (i64, i64)| hi.max(0) - lo.min(0) < period && planars[one.array].facts().is_ring();

@@ -11,7 +11,7 @@ use crate::memory::storage::Storage;
 use crate::program::deps::Seen;
 use crate::program::regions::{ItemNeed, Task};
 use crate::run::chain::{Chain, Use};
-use crate::run::op::Op;
+use crate::run::op::{Op, Sweep};
 
 /// An array of a chain.
 #[derive(Debug)]
@@ -31,6 +31,16 @@ pub(super) enum Work {
     Fill { link: usize, array: usize, part: usize },
     /// Sets the ghosts of fixed value of a region, for the ghost fill of a link.
     Fix { link: usize, array: usize, region: usize },
+}
+
+/// The other region of an array that a sweep with an order reads, as it runs over boxes of a region: the one before.
+pub(super) fn other_of(sweep: &Sweep, array: &Array, boxes: &[(usize, GridBox<4>)]) -> Option<usize> {
+    let (order, carry) = sweep.order().zip(sweep.launch.carry())?;
+    let other = carry.before(boxes.first()?.0)?;
+    let valid = array.regional.layout.regions.get(other)?.valid;
+    let written = sweep.arrays.iter().any(|of| of.write && Arc::ptr_eq(of.tracker.storage(), &array.storage));
+    let reads = boxes.iter().any(|(_, cells)| order.before(cells, carry.planes).overlaps(&valid));
+    (written && reads).then_some(other)
 }
 
 impl Work {
@@ -124,10 +134,12 @@ impl Tasks {
                 (Op::Sweep(sweep) | Op::Fold(sweep, _), _) => {
                     tasks.sweeps += usize::from(link.op.is_sweep());
                     let mut sorted = sweep.boxes.clone();
-                    sorted.sort_by_key(|(region, _)| *region);
+                    // Of a sweep with an order in that.
+                    let order = sweep.order();
+                    sorted.sort_by_key(|(region, cells)| (order.map(|order| order.start(cells)), *region));
                     for boxes in sorted.chunk_by(|(one, _), (other, _)| one == other) {
                         let ghosts_come = |array: usize| filled[array].is_some_and(|fill| fill > number);
-                        tasks.sweep(number, boxes, &link.uses, ghosts_come, &mut seen);
+                        tasks.sweep((number, sweep), boxes, &link.uses, ghosts_come, &mut seen);
                     }
                 }
                 (Op::Fill { fixed, .. }, Some((array, _))) => {
@@ -161,7 +173,7 @@ impl Tasks {
     /// Adds the boxes of a sweep in one region.
     fn sweep(
         &mut self,
-        link: usize,
+        (link, sweep): (usize, &Sweep),
         boxes: &[(usize, GridBox<4>)],
         uses: &[Use],
         ghosts_come: impl Fn(usize) -> bool,
@@ -195,6 +207,11 @@ impl Tasks {
                 task.after.extend(ghosts.write(number));
             }
             task.needs.push(ItemNeed { item, load, write: one.write });
+            if let Some(other) = other_of(sweep, array, boxes) {
+                let item = array.first + other;
+                task.after.extend(seen[item][0].read(number));
+                task.needs.push(ItemNeed { item, load: true, write: false });
+            }
         }
         self.add(task, Work::Sweep { link, region: *region, boxes: boxes.to_vec() });
     }

@@ -1,0 +1,172 @@
+//! Sweeps with an order: each cell may read what was written before it on its own line.
+
+use std::panic::Location;
+
+use tida_kernels::ir::Access;
+
+use super::args::{Args, HeldArgs, Infos, Views};
+use super::ask::Ask;
+use super::check::{Line, Rule};
+use super::launch::record;
+use super::view::{Checked, Mode, Proven, Reversed};
+use crate::compute::args::ArgInfo;
+use crate::error::{Error, ErrorKind};
+use crate::sealed::Sealed;
+use crate::tile::{Tile, TileIter};
+
+/// Which way [`sweep_along`] goes: [`Forward`] or [`Backward`].
+pub trait Direction: Sealed + 'static {
+    #[doc(hidden)]
+    type Proven: Mode;
+    #[doc(hidden)]
+    type Checked: Mode;
+    #[doc(hidden)]
+    const BACKWARD: bool;
+}
+
+/// From the first cell of each line to the last: of what a kernel writes it may read `u[at - [1, 0]]`, on axis 0.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<i32, 1>::builder([4]).ghost(1).build_slice(&acc, &[1, 2, 3, 4])?;
+/// sweep_along(0, Forward, u.tiles(), &mut u, kernel!(|u, at| u[at] += u[at - [1]]))?;
+/// assert_eq!(u.read_box(u.domain())?, [1, 3, 6, 10]);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Forward;
+
+/// From the last cell of each line to the first: of what a kernel writes it may read `u[at + [1, 0]]`, on axis 0.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<i32, 1>::builder([4]).ghost(1).build_slice(&acc, &[1, 2, 3, 4])?;
+/// sweep_along(0, Backward, u.tiles(), &mut u, kernel!(|u, at| u[at] += u[at + [1]]))?;
+/// assert_eq!(u.read_box(u.domain())?, [10, 9, 7, 4]);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Backward;
+
+impl Sealed for Forward {}
+impl Sealed for Backward {}
+
+impl Direction for Forward {
+    type Proven = Proven;
+    type Checked = Checked;
+    const BACKWARD: bool = false;
+}
+
+impl Direction for Backward {
+    type Proven = Reversed<Proven>;
+    type Checked = Reversed<Checked>;
+    const BACKWARD: bool = true;
+}
+
+/// Records a kernel over cells that run one after the other along an axis, and returns: a recurrence, such as a prefix
+/// sum or the two sweeps of a tridiagonal solver. Each cell may read what the same call has written before it on its
+/// own line. Lines know nothing of one another and run at the same time.
+///
+/// `axis` is counted from 0, the slowest. `tiles` says which cells: those of all tiles together, so their size does not
+/// matter. `args` are as in [`compute`](crate::compute()), and so is the kernel, but for one thing: of a `&mut` array
+/// it reads, besides `u[at]`, also cells before `at` along the axis, at distances that are the same for all cells:
+/// `u[at - [1, 0]]` on axis 0 going [`Forward`], `u[at + [1, 0]]` going [`Backward`]. They have their new values. Reads
+/// of a `&mut` array across lines are refused.
+///
+/// Before the first cell of [`within`](TileIter::within) a read finds what was there before the call: cells that the
+/// sweep leaves out, or ghosts beyond the face of the domain. Such ghosts must be as new as the cells when the sweep is
+/// recorded. How the array is cut changes no bit: from region to region values are carried, not ghosts.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// let acc = TileAcc::auto()?;
+/// // Sums along the rows of a table: the cell before the first has the ghost's 0.
+/// let mut u = TileArray::<f64, 2>::builder([2, 4]).ghost(1).boundary(Boundary::Fixed(0.0)).build(&acc)?;
+/// u.fill(|[row, column]| (10 * row + column) as f64)?;
+/// u.fill_ghosts()?;
+/// sweep_along(1, Forward, u.tiles(), &mut u, kernel!(|u, at| u[at] += u[at - [0, 1]]))?;
+/// assert_eq!(u.read_box(u.domain())?, [0.0, 1.0, 3.0, 6.0, 10.0, 21.0, 33.0, 46.0]);
+///
+/// // What is left of each cell once half of the next one is taken away, from below.
+/// let first = u.tiles().within([0, 0], [1, 4]);
+/// sweep_along(0, Backward, first, &mut u, kernel!(|u, at| u[at] -= 0.5 * u[at + [1, 0]]))?;
+/// assert_eq!(u.read_box(GridBox::new([0, 0], [1, 4]))?, [-5.0, -9.5, -13.5, -17.0]);
+/// # Ok(()) }
+/// ```
+///
+/// A sum along one line is one thread's work. (A sum of all cells is [`reduce`](crate::reduce()).)
+///
+/// # Errors
+/// Those of [`compute`](crate::compute()); an axis that the arrays do not have; a read of a `&mut` array that is not of
+/// a cell before on the same line; ghosts before the first cell that are older than the cells; regions along the axis
+/// that are thinner than such reads reach; grown tiles; a `&mut` array kept in fewer bits
+/// ([`storage`](crate::array::TileArrayBuilder::storage)).
+#[track_caller]
+pub fn sweep_along<const D: usize, O, A, N>(
+    axis: usize,
+    direction: O,
+    tiles: TileIter<D>,
+    args: A,
+    kernel: N,
+) -> Result<(), Error>
+where
+    O: Direction,
+    A: Args<D>,
+    N: for<'b> Fn(Ask<'b, Views<A, O::Proven, D>, Views<A, O::Checked, D>, (), D>) + Clone + Send + Sync + 'static,
+{
+    let (recorded, _) = (Location::caller(), direction);
+    lines::<O, D, A, N>(axis, tiles, &args, kernel, recorded).map_err(|e| e.recorded_at(recorded))
+}
+
+fn lines<O, const D: usize, A, N>(
+    axis: usize,
+    tiles: TileIter<D>,
+    args: &A,
+    kernel: N,
+    recorded: &'static Location<'static>,
+) -> Result<(), Error>
+where
+    O: Direction,
+    A: Args<D>,
+    N: for<'b> Fn(Ask<'b, Views<A, O::Proven, D>, Views<A, O::Checked, D>, (), D>) + Clone + Send + Sync + 'static,
+{
+    let refused = |kind, found: String, advice: &str| {
+        let way = if O::BACKWARD { "backward" } else { "forward" };
+        Err(Error::new(kind, format!("sweep {way} along axis {axis}"), found, advice))
+    };
+    if axis >= D {
+        return refused(ErrorKind::Argument, format!("arrays of {D} axes"), "count axes from 0, the slowest");
+    }
+    let infos = args.infos();
+    let bindings = <A::Held as HeldArgs<D>>::BINDINGS.iter();
+    let is_coded = |info: &ArgInfo<'_, D>| info.coding().is_some_and(|coding| coding.changes(true));
+    if let Some(n) = infos.iter().zip(bindings).position(|(info, of)| of.access == Access::Write && is_coded(info)) {
+        let found = format!("argument {n}, which is written and kept in fewer bits");
+        return refused(
+            ErrorKind::Argument,
+            found,
+            "build the array without `.storage(..)`, or copy it into one that is",
+        );
+    }
+    let mut tiles: Vec<Tile<D>> = tiles.by_regions().collect();
+    if tiles.iter().any(|tile| tile.grown) {
+        let advice = "leave out `.grown(..)`: ghosts before the first cells are read as they are";
+        return refused(ErrorKind::Argument, "grown tiles".into(), advice);
+    }
+    let line = Line { axis, backward: O::BACKWARD, fresh: fresh(&infos) };
+    tiles.sort_by_key(|tile| line.order::<D>().start(&tile.cells.widen()));
+    tiles.iter().try_for_each(|tile| {
+        record::<O, D, _, _>(tile, Rule::Line(line), &infos, || args.hold(), kernel.clone(), recorded)
+    })
+}
+
+/// Bit `n` says that the ghosts of argument `n` are as new as its cells.
+fn fresh<const D: usize>(infos: &Infos<'_, D>) -> u16 {
+    let is_fresh = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.tracker.ages.ghosts_fresh());
+    infos.iter().enumerate().fold(0, |bits, (n, info)| bits | u16::from(is_fresh(info)) << n)
+}
