@@ -13,6 +13,7 @@ mod grids;
 mod lattice;
 mod multigrid;
 mod populations;
+mod small;
 mod stencils;
 mod walls;
 
@@ -55,6 +56,8 @@ const ROWS: &[(&str, Run)] = &[
     ("multigrid-3d-loops", multigrid::cube_by_loops),
     ("multigrid-2d", multigrid::square_written_out),
     ("multigrid-2d-loops", multigrid::square_by_loops),
+    ("small-64", |acc| small::jacobi(acc, 64)),
+    ("small-128", |acc| small::jacobi(acc, 128)),
     ("jacobi-2d", stencils::jacobi),
     ("heat-3d", stencils::heat),
     ("fdtd-2d", stencils::fdtd),
