@@ -24,11 +24,13 @@ use crate::memory::node::Node;
 use crate::memory::tracker::BoxTouch;
 use crate::record::sweep::SweepKey;
 
+/// What the launches of a kernel over a box touch.
+pub(crate) type Touches = SmallVec<[BoxTouch; 8]>;
+
 /// A launch that is safe to record.
 pub(crate) struct Checked<'a> {
     pub acc: &'a TileAcc,
     pub key: SweepKey,
-    pub touches: SmallVec<[BoxTouch; 8]>,
     pub after: SmallVec<[Arc<Node>; 2]>,
     /// Bit `n` keeps argument `n` to its valid cells.
     pub valid_only: u16,
@@ -61,7 +63,8 @@ pub(crate) struct Target<'a, const D: usize> {
     pub cache: Hints,
 }
 
-/// Checks one launch of a kernel over a box. `kernel` tells it from others, with equal types of views.
+/// Checks one launch of a kernel over a box, and adds what it touches. `kernel` tells it from others, with equal types
+/// of views.
 pub(crate) fn check<'a, const D: usize>(
     prepared: &Prepared,
     kernel: KernelId,
@@ -69,6 +72,7 @@ pub(crate) fn check<'a, const D: usize>(
     views: TypeId,
     target: &Target<'_, D>,
     infos: &[ArgInfo<'a, D>],
+    touches: &mut Touches,
 ) -> Result<Checked<'a>, Error> {
     let mut key = SweepKey {
         kernel,
@@ -104,7 +108,6 @@ pub(crate) fn check<'a, const D: usize>(
     let mut launch =
         Launching { prepared, target, integers: &integers, run_checked: false, unproven: None, by_planes: true };
     let mut acc: Option<&TileAcc> = None;
-    let mut touches = SmallVec::new();
     let mut valid_only = 0;
     for (number, (info, plan)) in infos.iter().zip(&prepared.args).enumerate() {
         if let Some(other) = acc_of(info) {
@@ -121,11 +124,7 @@ pub(crate) fn check<'a, const D: usize>(
         match info {
             ArgInfo::Tiled(tiled) => {
                 key.args.push(Arc::as_ptr(tiled.tracker) as usize);
-                let (touch, read) = launch.tiled(number, tiled, plan, &mut valid_only)?;
-                for touch in [touch].into_iter().chain(read) {
-                    beside(&touch, tiled, &mut touches);
-                    touches.push(touch);
-                }
+                launch.tiled(number, tiled, plan, &mut valid_only, touches)?;
             }
             ArgInfo::Whole { tracker, shape, .. } => {
                 key.args.push(Arc::as_ptr(tracker) as usize);
@@ -189,7 +188,7 @@ pub(crate) fn check<'a, const D: usize>(
     key.valid_only = valid_only;
     let unproven = launch.unproven;
     let by_planes = !run_checked && launch.by_planes;
-    Ok(Checked { acc, key, touches, after, valid_only, run_checked, by_planes, unproven })
+    Ok(Checked { acc, key, after, valid_only, run_checked, by_planes, unproven })
 }
 
 /// Whether planes of an array hold the ghosts in a box: there are none between regions, and none beyond ends that
@@ -201,7 +200,7 @@ fn has_ghosts_in_planes<const D: usize>(info: &TiledInfo<'_, D>, cells: &GridBox
 }
 
 /// Adds what a read of ghosts between regions touches of the neighbours, where these are no memory of their own.
-fn beside<const D: usize>(touch: &BoxTouch, info: &TiledInfo<'_, D>, touches: &mut SmallVec<[BoxTouch; 8]>) {
+fn beside<const D: usize>(touch: &BoxTouch, info: &TiledInfo<'_, D>, touches: &mut Touches) {
     let (Some(read), None, true) = (touch.read, touch.write, info.tracker.storage().stays_in_row()) else { return };
     let regions = info.layout.wide.regions.iter().enumerate();
     // Ghosts are no wider than the thinnest region.
@@ -303,14 +302,15 @@ impl<const D: usize> Launching<'_, D> {
         format!("compute the kernel at {}", self.prepared.place())
     }
 
-    /// Checks an array with the tile's cuts: what it touches, and what it reads around cells that it writes.
+    /// Checks an array with the tile's cuts, and adds what is touched of it.
     fn tiled(
         &mut self,
         arg: usize,
         info: &TiledInfo<'_, D>,
         plan: &ArgPlan,
         valid_only: &mut u16,
-    ) -> Result<(BoxTouch, Vec<BoxTouch>), Error> {
+        touches: &mut Touches,
+    ) -> Result<(), Error> {
         let Target { layout, region, cells, grown, .. } = *self.target;
         if !Arc::ptr_eq(&layout.cuts, &info.layout.cuts) && layout.cuts != info.layout.cuts {
             return Err(Error::new(
@@ -372,11 +372,16 @@ impl<const D: usize> Launching<'_, D> {
             touch.write = Some(if around { cells } else { memory }.widen());
             touch.read = (!plan.must_write).then_some(cells.widen());
             let read = if around { self.around_writes(arg, info, plan, &touch)? } else { Vec::new() };
-            return Ok((touch, read));
+            for touch in [touch].into_iter().chain(read) {
+                beside(&touch, info, touches);
+                touches.push(touch);
+            }
+            return Ok(());
         }
         if cells.is_empty() {
             // No cell reads anything.
-            return Ok((touch, Vec::new()));
+            touches.push(touch);
+            return Ok(());
         }
         let (boxes, opaque) = self.boxes(arg, info, plan)?;
         let hull = |a: GridBox<D>, b: GridBox<D>| {
@@ -406,7 +411,9 @@ impl<const D: usize> Launching<'_, D> {
         }
         touch.around = if opaque { None } else { self.around(arg, plan, 0) };
         touch.across = if opaque || D < 2 { None } else { self.around(arg, plan, 1) };
-        Ok((touch, Vec::new()))
+        beside(&touch, info, touches);
+        touches.push(touch);
+        Ok(())
     }
 
     /// The boxes that reads of an array touch, and a read that cannot be proven to stay in what the region holds.

@@ -12,7 +12,7 @@ use tida_kernels::plan::Math;
 use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Infos, Views};
 use super::ask::{Answer, Ask, Pass, Run};
-use super::check::{Target, check};
+use super::check::{Target, Touches, check};
 use super::one_region::{Alone, Regions};
 use super::view::{Checked, Proven};
 use crate::acc::{Device, TileAcc};
@@ -113,7 +113,7 @@ where
     tile.check()?;
     let mut quoted = quote(&kernel)?;
     let views = TypeId::of::<H::Views<Proven>>();
-    let prepared = prepare(&mut quoted, views, D, H::BINDINGS, Some(Type::unit()))?;
+    let prepared = prepare(&mut quoted, views, D, H::BINDINGS, || Some(Type::unit()))?;
     if tile.cells.is_empty() {
         return Ok(());
     }
@@ -131,12 +131,13 @@ where
         march: tile.march,
         cache: tile.cache,
     };
-    let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos)?;
+    let mut touches = Touches::new();
+    let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos, &mut touches)?;
     prepared.warn_if_slow(&checked);
     let mut part = None;
     if checked.key.on_device && runs_on_both(&prepared, checked.acc, tile.device)? {
         let core = checked.acc.core();
-        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&checked.touches, face.is_none())));
+        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&touches, face.is_none())));
         checked.key.on_device = part.on_device;
     }
     let both = part.as_ref().is_some_and(|part| part.both);
@@ -144,7 +145,7 @@ where
         key: checked.key,
         region: tile.region,
         cells: tile.cells.widen(),
-        touches: &checked.touches,
+        touches: &touches,
         after: &checked.after,
         name: "a kernel",
         recorded,

@@ -342,25 +342,21 @@ impl Tracker {
             }
         }
         if let Some(write) = write {
-            extend(writers, node, write);
+            let mut new = take(writers, node);
+            new.cells.add(write);
             // What was there before and is wholly overwritten needs no further mention: who waits for this node waits
             // for it too, and a failure that this node does not read is gone with the data. A sweep that is still open
             // may lie before others that are here already: those stay.
-            if let Some(position) = writers.iter().position(|e| Arc::ptr_eq(&e.node, node)) {
-                let new = writers.remove(position);
-                let overwritten = |old: &Entry| old.node.number < node.number && new.cells.covers(&old.cells);
-                writers.retain(|old| !overwritten(old) && !is_done(old));
-                readers.retain(|old| !overwritten(old) && !old.node.is_finished());
-                writers.push(new);
-            }
+            let overwritten = |old: &Entry| old.node.number < node.number && new.cells.covers(&old.cells);
+            writers.retain(|old| !overwritten(old) && !is_done(old));
+            readers.retain(|old| !overwritten(old) && !old.node.is_finished());
+            writers.push(new);
         }
         if let Some(read) = read {
-            extend(readers, node, read);
-            if let Some(position) = readers.iter().position(|e| Arc::ptr_eq(&e.node, node)) {
-                let new = readers.remove(position);
-                readers.retain(|old| !old.is_implied(&new, &waits_for) && !old.node.is_finished());
-                readers.push(new);
-            }
+            let mut new = take(readers, node);
+            new.cells.add(read);
+            readers.retain(|old| !old.is_implied(&new, &waits_for) && !old.node.is_finished());
+            readers.push(new);
         }
     }
 
@@ -390,7 +386,9 @@ impl Tracker {
         }
         writers.retain(|old| !is_done(old));
         readers.clear();
-        extend(writers, node, *all);
+        let mut new = take(writers, node);
+        new.cells.add(*all);
+        writers.push(new);
     }
 
     /// Nodes that a host access of a region has to wait for.
@@ -439,17 +437,14 @@ fn is_done(entry: &Entry) -> bool {
     matches!(entry.node.result(), Some(Ok(())))
 }
 
-fn extend<const N: usize>(entries: &mut SmallVec<[Entry; N]>, node: &Arc<Node>, cells: GridBox<4>)
+/// The entry of a node, which leaves the list, or a new one.
+fn take<const N: usize>(entries: &mut SmallVec<[Entry; N]>, node: &Arc<Node>) -> Entry
 where
     [Entry; N]: smallvec::Array<Item = Entry>,
 {
-    match entries.iter_mut().rev().find(|e| Arc::ptr_eq(&e.node, node)) {
-        Some(entry) => entry.cells.add(cells),
-        None => {
-            let mut list = BoxList::default();
-            list.add(cells);
-            entries.push(Entry { node: node.clone(), cells: list, before: None });
-        }
+    match entries.iter().rposition(|e| Arc::ptr_eq(&e.node, node)) {
+        Some(place) => entries.remove(place),
+        None => Entry { node: node.clone(), cells: BoxList::default(), before: None },
     }
 }
 

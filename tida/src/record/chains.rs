@@ -10,7 +10,7 @@ use super::place::{Place, WHOLE};
 use super::recording::{TileWork, touch_all};
 use crate::device::ledger::Reservation;
 use crate::memory::ghosts::planes::Planar;
-use crate::memory::node::{Node, Work};
+use crate::memory::node::{Next, Node, Work};
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::program::place::{Kind, of_fill};
 use crate::run::chain::{self, Chain, Gate, Ready};
@@ -88,10 +88,10 @@ impl Core {
                 *kind != Kind::Arriving && tile.key.on_device && tile.can_chain(*kind)
             })),
             None => {
-                let usual = !tile.has_whole() && tile.runs_as_usual();
-                let large =
-                    || chain::wave::can_wave(tile.touches) && (held.is_some() || self.host.is_large(tile.touches));
-                Some(Kind::Planes).filter(|kind| usual && tile.can_chain(*kind) && large())
+                let large = held.is_some() || self.host.is_large(tile.touches);
+                let usual = || !tile.has_whole() && tile.runs_as_usual();
+                let waves = || tile.can_chain(Kind::Planes) && chain::wave::can_wave(tile.touches);
+                (large && usual() && waves()).then_some(Kind::Planes)
             }
         };
         if let Some(kind) = joins {
@@ -210,7 +210,7 @@ impl Core {
             if let Some(ready) = gate.arrive(node, failure) {
                 core.start_chain(ready);
             }
-            Vec::new()
+            Next::new()
         }))
     }
 
@@ -249,7 +249,7 @@ impl Core {
             drop(chains);
             next.into_iter().for_each(|next| self.start_chain(next));
         }
-        let mut next = Vec::new();
+        let mut next = Next::new();
         for (link, result) in ready.chain.links.iter().zip(results) {
             next.extend(self.finish(&link.node, result));
         }

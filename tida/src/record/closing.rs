@@ -61,8 +61,8 @@ impl Core {
     }
 
     /// A sweep takes no more tiles: it runs when its turn comes.
-    pub(super) fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
-        let OpenSweep { node, work: sweep, pace, ends, .. } = sweep;
+    pub(super) fn close(self: &Arc<Core>, sweep: Box<OpenSweep>, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
+        let OpenSweep { node, work: sweep, pace, ends, .. } = *sweep;
         if sweep.turn.is_some() && node.chain.is_none() {
             return fusing.hold(node, Op::Sweep(Arc::new(sweep)));
         }

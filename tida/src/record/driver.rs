@@ -90,7 +90,8 @@ pub(super) struct Rules {
 #[derive(Default)]
 pub(super) struct Recorder {
     /// Sweeps that still take tiles, oldest first. Nothing recorded later is already closed.
-    pub open: Vec<OpenSweep>,
+    #[expect(clippy::vec_box, reason = "a sweep is large, and moves from here to where it is closed")]
+    pub open: Vec<Box<OpenSweep>>,
     /// The chain that still takes work.
     pub chain: Option<OpenChain>,
     /// Sweeps that are held back until several may run as one launch.

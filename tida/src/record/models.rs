@@ -97,7 +97,7 @@ fn predecessors() {
     let data = [Data::new(), Data::new()];
     let run = {
         let (data, last) = (data.clone(), last.clone());
-        move |ready: Vec<Arc<Node>>| {
+        move |ready: Next| {
             for node in ready {
                 assert!(Arc::ptr_eq(&node, &last));
                 assert_eq!(data.each_ref().map(|data| data.read()), [1, 1]);
