@@ -199,17 +199,21 @@ fn has_ghosts_in_planes<const D: usize>(info: &TiledInfo<'_, D>, cells: &GridBox
     info.layout.regions.len() == 1 && !(beyond && ends)
 }
 
-/// Adds what a read of ghosts between regions touches of the neighbours, where these are no memory of their own.
-fn beside<const D: usize>(touch: &BoxTouch, info: &TiledInfo<'_, D>, touches: &mut Touches) {
-    let (Some(read), None, true) = (touch.read, touch.write, info.tracker.storage().stays_in_row()) else { return };
-    let regions = info.layout.wide.regions.iter().enumerate();
-    // Ghosts are no wider than the thinnest region.
-    for (region, near) in regions.skip(touch.region.saturating_sub(1)).take(3).filter(|(n, _)| *n != touch.region) {
-        let cells = read.intersect(&near.valid);
-        if !cells.is_empty() {
-            touches.push(BoxTouch { region, read: Some(cells), ..touch.clone() });
+/// Adds what is touched of an array, and what a read of ghosts between regions touches of the neighbours, where these
+/// are no memory of their own.
+fn add_touch<const D: usize>(touch: BoxTouch, info: &TiledInfo<'_, D>, touches: &mut Touches) {
+    if let (Some(read), None, true) = (touch.read, touch.write, info.tracker.storage().stays_in_row()) {
+        let regions = info.layout.wide.regions.iter().enumerate();
+        // Ghosts are no wider than the thinnest region.
+        let near = regions.skip(touch.region.saturating_sub(1)).take(3).filter(|(n, _)| *n != touch.region);
+        for (region, near) in near {
+            let cells = read.intersect(&near.valid);
+            if !cells.is_empty() {
+                touches.push(BoxTouch { region, read: Some(cells), ..touch.clone() });
+            }
         }
     }
+    touches.push(touch);
 }
 
 /// Whether a launch runs on the device.
@@ -372,10 +376,8 @@ impl<const D: usize> Launching<'_, D> {
             touch.write = Some(if around { cells } else { memory }.widen());
             touch.read = (!plan.must_write).then_some(cells.widen());
             let read = if around { self.around_writes(arg, info, plan, &touch)? } else { Vec::new() };
-            for touch in [touch].into_iter().chain(read) {
-                beside(&touch, info, touches);
-                touches.push(touch);
-            }
+            add_touch(touch, info, touches);
+            read.into_iter().for_each(|touch| add_touch(touch, info, touches));
             return Ok(());
         }
         if cells.is_empty() {
@@ -411,8 +413,7 @@ impl<const D: usize> Launching<'_, D> {
         }
         touch.around = if opaque { None } else { self.around(arg, plan, 0) };
         touch.across = if opaque || D < 2 { None } else { self.around(arg, plan, 1) };
-        beside(&touch, info, touches);
-        touches.push(touch);
+        add_touch(touch, info, touches);
         Ok(())
     }
 

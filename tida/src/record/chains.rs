@@ -195,9 +195,7 @@ impl Core {
         node.set_work(self.part_of_chain(&open.gate));
         self.after_evictions(&node);
         touch_all(&node, &Touch::new(tracker, None, Mode::Update));
-        if recorder.driver_sleeps {
-            self.recorded.notify_all();
-        }
+        self.wake_driver(recorder);
         if node.release() {
             self.start_node(node);
         }

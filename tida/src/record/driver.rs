@@ -98,7 +98,7 @@ pub(super) struct Recorder {
     pub fusing: Fusing,
     /// Counts recordings, so that the driver sees a pause.
     pub count: u64,
-    /// The driver sleeps until it is woken.
+    /// The driver sleeps, and nobody has woken it.
     pub driver_sleeps: bool,
     shut_down: bool,
 }
@@ -165,6 +165,13 @@ impl Core {
             let _ = self.threads.user.set(start_pool(self.threads.pool.current_num_threads(), "tida-user")?);
         }
         self.threads.user.get().ok_or_else(|| no_threads("the threads for closures", "none".into()))
+    }
+
+    /// Wakes the driver if it sleeps. Once: it may take long until it runs, and each call would wake it again.
+    pub(super) fn wake_driver(&self, recorder: &mut Recorder) {
+        if std::mem::take(&mut recorder.driver_sleeps) {
+            self.recorded.notify_all();
+        }
     }
 
     /// The driver thread: starts open sweeps when the recorder pauses.

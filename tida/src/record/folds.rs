@@ -80,9 +80,7 @@ impl Core {
             node.set_work(self.part_of_chain(&open.gate));
             open.chain.fold(node.clone(), fold.clone(), Sweep { boxes, ..Sweep::of(fold, work.touches) });
         }
-        if recorder.driver_sleeps {
-            self.recorded.notify_all();
-        }
+        self.wake_driver(&mut recorder);
         if node.release() {
             self.start_node(node.clone());
         }

@@ -140,9 +140,7 @@ impl Core {
         let sweep = Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None });
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
-        if recorder.driver_sleeps {
-            self.recorded.notify_all();
-        }
+        self.wake_driver(&mut recorder);
         side
     }
 
