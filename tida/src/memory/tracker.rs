@@ -466,7 +466,10 @@ mod tests {
         let mut plain: [Vec<f64>; 2] = [u.read_box(u.domain()).unwrap(), next.read_box(u.domain()).unwrap()];
         // All that follows waits for this.
         let (go, gate) = mpsc::channel::<()>();
-        acc.record("a gate", vec![Touch::new(&u.tracker, None, Mode::Update)], move || Ok(gate.recv().unwrap()));
+        acc.record("a gate", vec![Touch::new(&u.tracker, None, Mode::Update)], move || {
+            gate.recv().unwrap();
+            Ok(())
+        });
         for _ in 0..40 {
             for tile in TileIter::new(&u).within([1], [63]) {
                 compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = 0.5 * (u[at - [1]] + u[at + [1]])))

@@ -10,7 +10,7 @@ use super::fuse::Fusing;
 use super::hybrid::Borders;
 use super::residents::Residents;
 use super::running::InFlight;
-use super::sweep::OpenSweep;
+use super::sweep::OpenSweeps;
 use super::unfinished::Unfinished;
 use super::wait::{Failures, serve};
 use crate::device::core::DeviceCore;
@@ -90,8 +90,7 @@ pub(super) struct Rules {
 #[derive(Default)]
 pub(super) struct Recorder {
     /// Sweeps that still take tiles, oldest first. Nothing recorded later is already closed.
-    #[expect(clippy::vec_box, reason = "a sweep is large, and moves from here to where it is closed")]
-    pub open: Vec<Box<OpenSweep>>,
+    pub open: OpenSweeps,
     /// The chain that still takes work.
     pub chain: Option<OpenChain>,
     /// Sweeps that are held back until several may run as one launch.

@@ -15,7 +15,7 @@ use super::chains::OpenChain;
 use super::closing::on_device;
 use super::driver::Core;
 use super::fuse::Fusing;
-use super::sweep::OpenSweep;
+use super::sweep::{OpenSweep, OpenSweeps};
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::launch::fused::OneStep;
@@ -130,7 +130,7 @@ impl Core {
     /// The first of these sweeps take no more tiles, and whatever runs as one with them: all, or one at least.
     pub(super) fn close_some(
         self: &Arc<Core>,
-        #[expect(clippy::vec_box, reason = "as in `Recorder::open`")] open: &mut Vec<Box<OpenSweep>>,
+        open: &mut OpenSweeps,
         all: bool,
         mut chain: Option<&mut OpenChain>,
         fusing: &mut Fusing,

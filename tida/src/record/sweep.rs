@@ -43,6 +43,9 @@ pub(crate) struct SweepKey {
     pub cache: Hints,
 }
 
+/// Sweeps that still take tiles. They are large, and stay where they are until they close.
+pub(crate) type OpenSweeps = Vec<Box<OpenSweep>>;
+
 /// A sweep that still takes tiles.
 pub(crate) struct OpenSweep {
     pub key: SweepKey,
