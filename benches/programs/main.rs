@@ -14,6 +14,7 @@ mod lattice;
 mod lines;
 mod multigrid;
 mod populations;
+mod small;
 mod stencils;
 mod walls;
 
@@ -61,6 +62,8 @@ const ROWS: &[(&str, Run)] = &[
     ("multigrid-3d-loops", multigrid::cube_by_loops),
     ("multigrid-2d", multigrid::square_written_out),
     ("multigrid-2d-loops", multigrid::square_by_loops),
+    ("small-64", |acc| small::jacobi(acc, 64)),
+    ("small-128", |acc| small::jacobi(acc, 128)),
     ("jacobi-2d", stencils::jacobi),
     ("heat-3d", stencils::heat),
     ("fdtd-2d", stencils::fdtd),

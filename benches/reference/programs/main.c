@@ -41,6 +41,8 @@ static const struct {
     {"euler-one", euler_one},
     {"multigrid-3d", multigrid_3d},
     {"multigrid-2d", multigrid_2d},
+    {"small-64", small_64},
+    {"small-128", small_128},
     {"jacobi-2d", jacobi_2d},
     {"heat-3d", heat_3d},
     {"fdtd-2d", fdtd_2d},

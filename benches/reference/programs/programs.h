@@ -44,5 +44,6 @@ void lbm_cavity(void), lbm_solid(void);
 void shallow(void), gray_scott(void);
 void euler_faces(void), euler_one(void);
 void multigrid_3d(void), multigrid_2d(void);
+void small_64(void), small_128(void);
 void jacobi_2d(void), heat_3d(void), fdtd_2d(void);
 void star_2_f64(void), star_2_f32(void), star_4_f64(void), star_4_f32(void);

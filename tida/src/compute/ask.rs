@@ -51,10 +51,9 @@ pub unsafe fn give<M: 'static>(
     captures: &[&dyn CapturedParam],
     methods: &[&'static StaticFunction],
 ) {
-    let mut list = Captures::default();
-    captures.iter().for_each(|capture| capture.describe(&mut list));
-    *answer.quote =
-        Some(Quoted { id: KernelId::of::<M>(), kernel, methods: methods.into(), captures: list, tables: 0 });
+    let (methods, list) = (methods.into(), Captures::default());
+    let quoted = answer.quote.insert(Quoted { id: KernelId::of::<M>(), kernel, methods, captures: list, tables: 0 });
+    captures.iter().for_each(|capture| capture.describe(&mut quoted.captures));
 }
 
 /// What may run: the kernel that was analysed, with the values captured then.

@@ -28,11 +28,13 @@ use crate::program::order::{Carry, Order};
 use crate::program::schedule::Scale;
 use crate::record::sweep::SweepKey;
 
+/// What the launches of a kernel over a box touch.
+pub(crate) type Touches = SmallVec<[BoxTouch; 8]>;
+
 /// A launch that is safe to record.
 pub(crate) struct Checked<'a> {
     pub acc: &'a TileAcc,
     pub key: SweepKey,
-    pub touches: SmallVec<[BoxTouch; 8]>,
     pub after: SmallVec<[Arc<Node>; 2]>,
     /// Bit `n` keeps argument `n` to its valid cells.
     pub valid_only: u16,
@@ -103,7 +105,8 @@ pub(crate) struct Target<'a, const D: usize> {
     pub cache: Hints,
 }
 
-/// Checks one launch of a kernel over a box. `kernel` tells it from others, with equal types of views.
+/// Checks one launch of a kernel over a box, and adds what it touches. `kernel` tells it from others, with equal types
+/// of views.
 pub(crate) fn check<'a, const D: usize>(
     prepared: &Prepared,
     kernel: KernelId,
@@ -111,6 +114,7 @@ pub(crate) fn check<'a, const D: usize>(
     views: TypeId,
     target: &Target<'_, D>,
     infos: &[ArgInfo<'a, D>],
+    touches: &mut Touches,
 ) -> Result<Checked<'a>, Error> {
     let mut key = SweepKey {
         kernel,
@@ -154,7 +158,6 @@ pub(crate) fn check<'a, const D: usize>(
         carry: None,
     };
     let mut acc: Option<&TileAcc> = None;
-    let mut touches = SmallVec::new();
     let mut valid_only = 0;
     for (number, (info, plan)) in infos.iter().zip(&prepared.args).enumerate() {
         if let Some(other) = acc_of(info) {
@@ -171,11 +174,7 @@ pub(crate) fn check<'a, const D: usize>(
         match info {
             ArgInfo::Tiled(tiled) => {
                 key.args.push(Arc::as_ptr(tiled.tracker) as usize);
-                let (touch, read) = launch.tiled(number, tiled, plan, &mut valid_only)?;
-                for touch in [touch].into_iter().chain(read) {
-                    beside(&touch, tiled, &mut touches);
-                    touches.push(touch);
-                }
+                launch.tiled(number, tiled, plan, &mut valid_only, touches)?;
             }
             ArgInfo::Whole { tracker, shape, .. } => {
                 key.args.push(Arc::as_ptr(tracker) as usize);
@@ -242,7 +241,7 @@ pub(crate) fn check<'a, const D: usize>(
     let (unproven, carry) = (launch.unproven, launch.carry);
     key.order = target.rule.line().map(|line| (line.order::<D>(), carry));
     let by_planes = !run_checked && launch.by_planes;
-    Ok(Checked { acc, key, touches, after, valid_only, run_checked, by_planes, unproven, carry })
+    Ok(Checked { acc, key, after, valid_only, run_checked, by_planes, unproven, carry })
 }
 
 /// Whether planes of an array hold the ghosts in a box: there are none between regions, and none beyond ends that
@@ -253,17 +252,21 @@ fn has_ghosts_in_planes<const D: usize>(info: &TiledInfo<'_, D>, cells: &GridBox
     info.layout.regions.len() == 1 && !(beyond && ends)
 }
 
-/// Adds what a read of ghosts between regions touches of the neighbours, where these are no memory of their own.
-fn beside<const D: usize>(touch: &BoxTouch, info: &TiledInfo<'_, D>, touches: &mut SmallVec<[BoxTouch; 8]>) {
-    let (Some(read), None, true) = (touch.read, touch.write, info.tracker.storage().stays_in_row()) else { return };
-    let regions = info.layout.wide.regions.iter().enumerate();
-    // Ghosts are no wider than the thinnest region.
-    for (region, near) in regions.skip(touch.region.saturating_sub(1)).take(3).filter(|(n, _)| *n != touch.region) {
-        let cells = read.intersect(&near.valid);
-        if !cells.is_empty() {
-            touches.push(BoxTouch { region, read: Some(cells), ..touch.clone() });
+/// Adds what is touched of an array, and what a read of ghosts between regions touches of the neighbours, where these
+/// are no memory of their own.
+fn add_touch<const D: usize>(touch: BoxTouch, info: &TiledInfo<'_, D>, touches: &mut Touches) {
+    if let (Some(read), None, true) = (touch.read, touch.write, info.tracker.storage().stays_in_row()) {
+        let regions = info.layout.wide.regions.iter().enumerate();
+        // Ghosts are no wider than the thinnest region.
+        let near = regions.skip(touch.region.saturating_sub(1)).take(3).filter(|(n, _)| *n != touch.region);
+        for (region, near) in near {
+            let cells = read.intersect(&near.valid);
+            if !cells.is_empty() {
+                touches.push(BoxTouch { region, read: Some(cells), ..touch.clone() });
+            }
         }
     }
+    touches.push(touch);
 }
 
 /// Whether a launch runs on the device.
@@ -357,14 +360,15 @@ impl<const D: usize> Launching<'_, D> {
         format!("compute the kernel at {}", self.prepared.place())
     }
 
-    /// Checks an array with the tile's cuts: what it touches, and what it reads around cells that it writes.
+    /// Checks an array with the tile's cuts, and adds what is touched of it.
     fn tiled(
         &mut self,
         arg: usize,
         info: &TiledInfo<'_, D>,
         plan: &ArgPlan,
         valid_only: &mut u16,
-    ) -> Result<(BoxTouch, Vec<BoxTouch>), Error> {
+        touches: &mut Touches,
+    ) -> Result<(), Error> {
         let Target { region, cells, grown, .. } = *self.target;
         self.cuts(arg, info, plan)?;
         let held = &info.layout.regions[region];
@@ -419,11 +423,14 @@ impl<const D: usize> Launching<'_, D> {
                 Rule::Line(line) => self.before_writes(arg, info, plan, (&touch, &line))?,
                 _ => self.around_writes(arg, info, plan, &touch)?,
             };
-            return Ok((touch, read));
+            add_touch(touch, info, touches);
+            read.into_iter().for_each(|touch| add_touch(touch, info, touches));
+            return Ok(());
         }
         if cells.is_empty() {
             // No cell reads anything.
-            return Ok((touch, Vec::new()));
+            touches.push(touch);
+            return Ok(());
         }
         let (boxes, opaque) = self.boxes(arg, info, plan)?;
         let hull = |a: GridBox<D>, b: GridBox<D>| {
@@ -455,11 +462,13 @@ impl<const D: usize> Launching<'_, D> {
             touch.scale = level.scale(&self.target.layout.cuts, &info.layout.cuts);
             touch.around = if opaque || grown { None } else { self.beside(arg, plan, touch.scale) };
             touch.across = None;
-            return Ok((touch, Vec::new()));
+            add_touch(touch, info, touches);
+            return Ok(());
         }
         touch.around = if opaque { None } else { self.around(arg, plan, 0) };
         touch.across = if opaque || D < 2 { None } else { self.around(arg, plan, 1) };
-        Ok((touch, Vec::new()))
+        add_touch(touch, info, touches);
+        Ok(())
     }
 
     /// The boxes that reads of an array touch, and a read that cannot be proven to stay in what the region holds.

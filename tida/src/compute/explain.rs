@@ -87,7 +87,7 @@ where
 {
     let mut quoted = quote(&kernel)?;
     let prepared =
-        prepare(&mut quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
+        prepare(&mut quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, || None)?;
     let prepared = prepared.for_codes(args.infos().iter().map(ArgInfo::coding))?;
     let (acc, extent) = place(&args.infos());
     let asked = Layout { extent, block: None, march: None, cache: Hints::default() };
@@ -119,7 +119,7 @@ where
     tile.check()?;
     let mut quoted = quote(&kernel)?;
     let prepared =
-        prepare(&mut quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, None)?;
+        prepare(&mut quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, || None)?;
     let prepared = prepared.for_codes(args.infos().iter().map(ArgInfo::coding))?;
     tile.cache.check(&prepared)?;
     let (acc, _) = place(&args.infos());

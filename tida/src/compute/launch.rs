@@ -14,7 +14,7 @@ use super::along::{Direction, Forward};
 use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Infos, Views};
 use super::ask::{Answer, Ask, Pass, Run};
-use super::check::{Line, Rule, Target, check};
+use super::check::{Line, Rule, Target, Touches, check};
 use super::one_region::{Alone, Regions};
 use super::view::{Checked, Proven};
 use crate::acc::{Device, TileAcc};
@@ -118,7 +118,7 @@ where
     tile.check()?;
     let mut quoted = quote(&kernel)?;
     let views = TypeId::of::<H::Views<O::Proven>>();
-    let prepared = prepare(&mut quoted, views, D, H::BINDINGS, Some(Type::unit()))?;
+    let prepared = prepare(&mut quoted, views, D, H::BINDINGS, || Some(Type::unit()))?;
     if tile.cells.is_empty() {
         return Ok(());
     }
@@ -136,13 +136,14 @@ where
         march: tile.march,
         cache: tile.cache,
     };
-    let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos)?;
+    let mut touches = Touches::new();
+    let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos, &mut touches)?;
     prepared.warn_if_slow(&checked);
     let mut part = None;
     let in_order = rule.line().is_some();
     if checked.key.on_device && !in_order && runs_on_both(&prepared, checked.acc, tile.device)? {
         let (core, measured) = (checked.acc.core(), rule.face().is_none());
-        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&checked.touches, measured)));
+        let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&touches, measured)));
         checked.key.on_device = part.on_device;
     }
     let both = part.as_ref().is_some_and(|part| part.both);
@@ -150,7 +151,7 @@ where
         key: checked.key,
         region: tile.region,
         cells: tile.cells.widen(),
-        touches: &checked.touches,
+        touches: &touches,
         after: &checked.after,
         name: "a kernel",
         recorded,
@@ -161,7 +162,7 @@ where
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
     let needs = (checked.unproven, tile.grown);
-    let uneven = infos.iter().position(|info| info.is_uneven(&checked.touches));
+    let uneven = infos.iter().position(|info| info.is_uneven(&touches));
     let (block, march, cache) = (work.key.block, work.key.march, work.key.cache);
     let side = checked.acc.core().record_tile(work, || {
         Arc::new(Native::<O, H, N, D> {

@@ -140,7 +140,7 @@ mod tests {
     {
         let mut quoted = quote(&kernel).unwrap();
         let views = TypeId::of::<Views<A, Proven, 2>>();
-        let prepared = prepare(&mut quoted, views, 2, <A::Held as HeldArgs<2>>::BINDINGS, None).unwrap();
+        let prepared = prepare(&mut quoted, views, 2, <A::Held as HeldArgs<2>>::BINDINGS, || None).unwrap();
         let held = args.hold();
         let ends = held.ends();
         let mut parts = Vec::new();

@@ -14,7 +14,7 @@ use tida_kernels::quote::NativeForm;
 use tida_kernels::scalar::Value;
 
 use super::args::{ArgInfo, Args, HeldArgs, Views, separate};
-use super::check::{Rule, Target, check};
+use super::check::{Rule, Target, Touches, check};
 use super::launch::launch_written;
 use super::view::Proven;
 use crate::acc::Device;
@@ -230,7 +230,8 @@ impl PtxKernel {
             let advice = "leave out `.device(Device::Hybrid)`, or write the kernel with `kernel!`, which runs anywhere";
             return Err(Error::new(ErrorKind::Device, tried(), found, advice));
         }
-        let checked = check(&prepared, KernelId::Foreign(self.id), &captures, views, &target, &infos)?;
+        let mut touches = Touches::new();
+        let checked = check(&prepared, KernelId::Foreign(self.id), &captures, views, &target, &infos, &mut touches)?;
         if !checked.key.on_device || checked.acc.device() != Device::Cuda {
             let found = format!("an accelerator or tile of `{}`", checked.acc.device().name());
             let advice = "build the arrays on a CUDA device, or write the kernel with `kernel!`, which runs anywhere";
@@ -240,7 +241,7 @@ impl PtxKernel {
             key: checked.key,
             region: tile.region,
             cells: tile.cells.widen(),
-            touches: &checked.touches,
+            touches: &touches,
             after: &checked.after,
             name: "a PTX kernel",
             recorded,

@@ -2,9 +2,11 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
+use smallvec::SmallVec;
 use tida_kernels::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol, analyse};
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{
@@ -98,7 +100,7 @@ impl ArgPlan {
 }
 
 /// Kernel, types of its views and captures, and the values that it is specialised for.
-type Key = (KernelId, TypeId, u8, Vec<Type>, Vec<i64>);
+type Key = (KernelId, TypeId, u8, SmallVec<[Type; 4]>, SmallVec<[i64; 4]>);
 
 /// Most values that a kernel is specialised for: what changes from launch to launch is not to be compiled anew each
 /// time.
@@ -108,7 +110,34 @@ const SPECIAL: usize = 4;
 type ForCodes = HashMap<Vec<Option<Coded>>, Result<Arc<Prepared>, Error>>;
 
 /// Kernels prepared so far, the failures too.
-type Cache = HashMap<Key, Result<Arc<Prepared>, Error>>;
+type Cache = HashMap<Key, Result<Arc<Prepared>, Error>, BuildHasherDefault<Mix>>;
+
+/// Hashes keys, which each call looks up: identities of types, which are spread evenly already, and few small numbers.
+/// Nobody else chooses them.
+#[derive(Default)]
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.write_u64(word as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+}
 
 static CACHE: LazyLock<RwLock<Cache>> = LazyLock::new(RwLock::default);
 
@@ -121,10 +150,10 @@ pub(crate) fn prepare(
     views: TypeId,
     rank: usize,
     bindings: &[Binding],
-    result: Option<Type>,
+    result: impl FnOnce() -> Option<Type>,
 ) -> Result<Arc<Prepared>, Error> {
-    let captures: Vec<Type> = quoted.held().iter().map(capture_type).collect();
-    let mut key = (quoted.id, views, rank as u8, captures, Vec::new());
+    let captures: SmallVec<[Type; 4]> = quoted.held().iter().map(capture_type).collect();
+    let mut key = (quoted.id, views, rank as u8, captures, SmallVec::new());
     let general = found_or(&key, |key| {
         let input = LowerInput {
             kernel: quoted.kernel,
@@ -132,7 +161,7 @@ pub(crate) fn prepare(
             rank,
             args: bindings,
             captures: &key.3,
-            result,
+            result: result(),
         };
         lower(&input).map_err(Error::of_kernel).map(unrolled).and_then(Prepared::new).map(Arc::new)
     })?;
@@ -291,13 +320,13 @@ impl Prepared {
     /// # Errors
     /// An argument that a kernel cannot have coded.
     pub fn for_codes<'a>(
-        self: &Arc<Self>,
+        self: Arc<Self>,
         codings: impl Iterator<Item = Option<&'a Arc<Coding>>> + Clone,
     ) -> Result<Arc<Prepared>, Error> {
         let written = |n: usize| self.args.get(n).is_some_and(|arg| arg.written);
         let changes = |(n, coding): (usize, Option<&Arc<Coding>>)| coding.is_some_and(|c| c.changes(written(n)));
         if !codings.clone().enumerate().any(changes) {
-            return Ok(self.clone());
+            return Ok(self);
         }
         let key: Vec<Option<Coded>> =
             codings.enumerate().map(|(n, coding)| coding.and_then(|coding| coding.for_kernels(written(n)))).collect();

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
 use tida_kernels::element::ElementType;
 
 use super::coding::Coding;
@@ -91,14 +92,14 @@ pub(crate) struct OfComponents<T> {
 
 impl<T: Copy + PartialEq, const D: usize> Boundaries<T, D> {
     /// What lies beyond a face: neighbouring components of one boundary together.
-    pub fn of(&self, axis: usize, side: usize) -> Vec<(Range<usize>, Boundary<T>)> {
+    pub fn of(&self, axis: usize, side: usize) -> SmallVec<[(Range<usize>, Boundary<T>); 1]> {
         let mut here = self.others.iter().filter(|other| (other.axis, other.side) == (axis, side)).peekable();
         if here.peek().is_none() {
-            return vec![(0..self.components, self.faces[axis][side])];
+            return smallvec![(0..self.components, self.faces[axis][side])];
         }
         let mut all = vec![self.faces[axis][side]; self.components];
         here.for_each(|other| all[other.components.clone()].fill(other.boundary));
-        let mut runs: Vec<(Range<usize>, Boundary<T>)> = Vec::new();
+        let mut runs: SmallVec<[(Range<usize>, Boundary<T>); 1]> = SmallVec::new();
         for (number, boundary) in all.into_iter().enumerate() {
             match runs.last_mut() {
                 Some((run, of)) if *of == boundary => run.end = number + 1,
@@ -110,7 +111,11 @@ impl<T: Copy + PartialEq, const D: usize> Boundaries<T, D> {
 
     /// Whether this is so of the boundary of some component at a face.
     pub fn any(&self, axis: usize, side: usize, is: impl Fn(&Boundary<T>) -> bool) -> bool {
-        self.of(axis, side).iter().any(|(_, boundary)| is(boundary))
+        // Each call of a kernel asks.
+        match self.others.is_empty() {
+            true => is(&self.faces[axis][side]),
+            false => self.of(axis, side).iter().any(|(_, boundary)| is(boundary)),
+        }
     }
 
     /// Whether all components are left to the user beyond a face.

@@ -36,8 +36,11 @@ pub(crate) type HostWork = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 /// See [`Work::Device`]. What it gives runs once the device has done all of it.
 pub(crate) type DeviceWork = Box<dyn FnOnce(&Queue<'_>) -> Result<Done, Error> + Send>;
 
+/// Nodes that may run now.
+pub(crate) type Next = SmallVec<[Arc<Node>; 2]>;
+
 /// See [`Work::Shared`]. It is told that this node may run, or why it cannot, and gives nodes that may run now.
-pub(crate) type SharedWork = Box<dyn FnOnce(&Arc<Node>, Option<Error>) -> Vec<Arc<Node>> + Send>;
+pub(crate) type SharedWork = Box<dyn FnOnce(&Arc<Node>, Option<Error>) -> Next + Send>;
 
 /// Runs once the device has done the commands of a node: finds out whether they went well. It holds what they use.
 pub(crate) type Done = Box<dyn FnOnce() -> Result<(), Error> + Send>;
@@ -156,7 +159,7 @@ struct Links {
     /// Failure of a node whose data this one needs.
     poison: Option<Error>,
     /// Nodes that wait for this one, or need to know whether it failed.
-    successors: Vec<Successor>,
+    successors: SmallVec<[Successor; 2]>,
     /// Nodes of the device whose commands must be done before those of this one.
     before: Vec<Arc<Node>>,
 }
@@ -226,9 +229,10 @@ impl Node {
         let mut links = before.lock();
         match before.result() {
             None => {
-                // The tiles of a sweep wait for the same nodes again and again.
-                let known = |s: &Successor| Arc::ptr_eq(&s.node, self) && s.data >= data && s.for_end >= for_end;
-                if links.successors.iter().rev().take(4).any(known) {
+                // The tiles of a sweep wait for the same nodes again and again, and a sweep for several reasons.
+                let known = |s: &&mut Successor| Arc::ptr_eq(&s.node, self) && s.for_end >= for_end;
+                if let Some(known) = links.successors.iter_mut().rev().take(4).find(known) {
+                    known.data |= data;
                     return;
                 }
                 let waits = !together && (for_end || before.launched.get().is_none());
@@ -292,10 +296,10 @@ impl Node {
     }
 
     /// Says that its commands are in a stream, and gives the nodes that may run now.
-    pub fn set_launched(&self, launched: Launched) -> Vec<Arc<Node>> {
+    pub fn set_launched(&self, launched: Launched) -> Next {
         let mut links = self.lock();
         let _ = self.launched.set(launched);
-        let mut ready = Vec::new();
+        let mut ready = Next::new();
         for successor in links.successors.iter_mut().filter(|s| s.waits && !s.for_end) {
             successor.waits = false;
             if successor.node.release() {
@@ -306,7 +310,7 @@ impl Node {
     }
 
     /// Sets its result and gives the nodes that may run now.
-    pub fn finish(&self, result: Result<(), Error>) -> Vec<Arc<Node>> {
+    pub fn finish(&self, result: Result<(), Error>) -> Next {
         let mut links = self.lock();
         // Commands may have been in a stream before it was known that their data is no good; and what kept them from it
         // may have failed after what is known now, or before it.
@@ -321,7 +325,7 @@ impl Node {
         fence(Ordering::SeqCst);
         let successors = std::mem::take(&mut links.successors);
         drop(links);
-        let mut ready = Vec::new();
+        let mut ready = Next::new();
         for Successor { node, data, waits, .. } in successors {
             if let (true, Some(error)) = (data, &error) {
                 node.poison(error.clone());

@@ -1,6 +1,5 @@
 //! What the tiles of a sweep touch of its arrays, taken together.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -15,8 +14,8 @@ use crate::program::schedule::Scale;
 /// What the tiles of a sweep touch of one array, for the question whether a later tile may go before a later sweep.
 pub(crate) struct ArrayTouch {
     pub tracker: Arc<Tracker>,
-    /// By number.
-    pub regions: BTreeMap<usize, RegionTouch>,
+    /// The regions that are touched, by number.
+    pub regions: SmallVec<[(usize, RegionTouch); 1]>,
     /// The planes that are read around each plane of the first axis, and of the second: see [`BoxTouch::around`].
     pub around: Option<(i64, i64)>,
     pub across: Option<(i64, i64)>,
@@ -29,10 +28,16 @@ pub(crate) struct ArrayTouch {
 }
 
 impl ArrayTouch {
+    /// What is touched of a region, if anything is.
+    pub fn region(&self, number: usize) -> Option<&RegionTouch> {
+        let place = self.regions.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.regions.get(place).map(|(_, touch)| touch)
+    }
+
     /// Whether all that is read of the array in `other` is read here.
     pub fn reads_all_of(&self, other: &ArrayTouch) -> bool {
         other.regions.iter().all(|(region, touch)| {
-            touch.read.is_empty() || self.regions.get(region).is_some_and(|own| own.read.covers(&touch.read))
+            touch.read.is_empty() || self.region(*region).is_some_and(|own| own.read.covers(&touch.read))
         })
     }
 }
@@ -66,20 +71,23 @@ impl ArrayTouch {
     /// Whether all cells of these boxes are read, or all are written.
     pub fn has(&self, boxes: &[(usize, GridBox<4>)]) -> bool {
         boxes.iter().all(|(region, cells)| {
-            let touch = self.regions.get(region);
+            let touch = self.region(*region);
             touch.is_some_and(|touch| touch.read.has(cells) || touch.write.has(cells))
         })
     }
 
     /// What pieces of work touch, array by array.
-    pub fn of(touches: &[BoxTouch]) -> SmallVec<[ArrayTouch; 4]> {
-        let mut arrays = SmallVec::new();
+    pub fn of(touches: &[BoxTouch]) -> Vec<ArrayTouch> {
+        let mut arrays = Vec::new();
         ArrayTouch::add_to(&mut arrays, touches);
         arrays
     }
 
     /// Adds what more work touches.
-    pub fn add_to(arrays: &mut SmallVec<[ArrayTouch; 4]>, touches: &[BoxTouch]) {
+    pub fn add_to(arrays: &mut Vec<ArrayTouch>, touches: &[BoxTouch]) {
+        if arrays.is_empty() {
+            arrays.reserve_exact(touches.len().min(8));
+        }
         for touch in touches {
             let known = arrays.iter().position(|known| Arc::ptr_eq(&known.tracker, &touch.tracker));
             let n = known.unwrap_or_else(|| {
@@ -92,13 +100,13 @@ impl ArrayTouch {
 
     /// Whether its ghosts outlive their cells.
     pub fn keeps(&self) -> bool {
-        self.regions.values().any(|touch| touch.keeps)
+        self.regions.iter().any(|(_, touch)| touch.keeps)
     }
 
     pub fn new(tracker: &Arc<Tracker>) -> ArrayTouch {
         ArrayTouch {
             tracker: tracker.clone(),
-            regions: BTreeMap::new(),
+            regions: SmallVec::new(),
             around: None,
             across: None,
             scale: Scale::Same,
@@ -110,7 +118,11 @@ impl ArrayTouch {
     pub fn add(&mut self, touch: &BoxTouch) {
         self.whole |= touch.whole;
         self.scale = touch.scale;
-        let region = self.regions.entry(touch.region).or_default();
+        let place = self.regions.binary_search_by_key(&touch.region, |(number, _)| *number).unwrap_or_else(|place| {
+            self.regions.insert(place, (touch.region, RegionTouch::default()));
+            place
+        });
+        let region = &mut self.regions[place].1;
         region.keeps |= touch.keeps;
         if let Some(cells) = touch.read {
             let both = |known: Option<(i64, i64)>, new: Option<(i64, i64)>| match (known, new) {

@@ -11,7 +11,7 @@ use super::recording::{TileWork, touch_all};
 use super::sweep::OpenSweep;
 use crate::device::ledger::Reservation;
 use crate::memory::ghosts::planes::Planar;
-use crate::memory::node::{Node, Work};
+use crate::memory::node::{Next, Node, Work};
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::program::place::{Kind, of_fill};
 use crate::run::chain::{self, Chain, Gate, Ready};
@@ -105,10 +105,10 @@ impl Core {
                 *kind != Kind::Arriving && tile.key.on_device && tile.can_chain(*kind)
             })),
             None => {
-                let usual = !tile.has_whole() && tile.runs_as_usual();
-                let large =
-                    || chain::wave::can_wave(tile.touches) && (held.is_some() || self.host.is_large(tile.touches));
-                Some(Kind::Planes).filter(|kind| usual && tile.can_chain(*kind) && large())
+                let large = held.is_some() || self.host.is_large(tile.touches);
+                let usual = || !tile.has_whole() && tile.runs_as_usual();
+                let waves = || tile.can_chain(Kind::Planes) && chain::wave::can_wave(tile.touches);
+                (large && usual() && waves()).then_some(Kind::Planes)
             }
         };
         if let Some(kind) = joins {
@@ -212,9 +212,7 @@ impl Core {
         node.set_work(self.part_of_chain(&open.gate));
         self.after_evictions(&node);
         touch_all(&node, &Touch::new(tracker, None, Mode::Update));
-        if recorder.driver_sleeps {
-            self.recorded.notify_all();
-        }
+        self.wake_driver(recorder);
         if node.release() {
             self.start_node(node);
         }
@@ -227,7 +225,7 @@ impl Core {
             if let Some(ready) = gate.arrive(node, failure) {
                 core.start_chain(ready);
             }
-            Vec::new()
+            Next::new()
         }))
     }
 
@@ -266,7 +264,7 @@ impl Core {
             drop(chains);
             next.into_iter().for_each(|next| self.start_chain(next));
         }
-        let mut next = Vec::new();
+        let mut next = Next::new();
         for (link, result) in ready.chain.links.iter().zip(results) {
             next.extend(self.finish(&link.node, result));
         }

@@ -61,7 +61,8 @@ impl Core {
     }
 
     /// A sweep takes no more tiles: it runs when its turn comes.
-    pub(super) fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
+    pub(super) fn close(self: &Arc<Core>, sweep: Box<OpenSweep>, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
+        let sweep = *sweep;
         if sweep.is_held_back() {
             return fusing.hold(sweep.node, Op::Sweep(Arc::new(sweep.work)));
         }

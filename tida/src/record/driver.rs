@@ -10,7 +10,7 @@ use super::fuse::Fusing;
 use super::hybrid::Borders;
 use super::residents::Residents;
 use super::running::InFlight;
-use super::sweep::OpenSweep;
+use super::sweep::OpenSweeps;
 use super::unfinished::Unfinished;
 use super::wait::{Failures, serve};
 use crate::device::core::DeviceCore;
@@ -90,14 +90,14 @@ pub(super) struct Rules {
 #[derive(Default)]
 pub(super) struct Recorder {
     /// Sweeps that still take tiles, oldest first. Nothing recorded later is already closed.
-    pub open: Vec<OpenSweep>,
+    pub open: OpenSweeps,
     /// The chain that still takes work.
     pub chain: Option<OpenChain>,
     /// Sweeps that are held back until several may run as one launch.
     pub fusing: Fusing,
     /// Counts recordings, so that the driver sees a pause.
     pub count: u64,
-    /// The driver sleeps until it is woken.
+    /// The driver sleeps, and nobody has woken it.
     pub driver_sleeps: bool,
     shut_down: bool,
 }
@@ -164,6 +164,13 @@ impl Core {
             let _ = self.threads.user.set(start_pool(self.threads.pool.current_num_threads(), "tida-user")?);
         }
         self.threads.user.get().ok_or_else(|| no_threads("the threads for closures", "none".into()))
+    }
+
+    /// Wakes the driver if it sleeps. Once: it may take long until it runs, and each call would wake it again.
+    pub(super) fn wake_driver(&self, recorder: &mut Recorder) {
+        if std::mem::take(&mut recorder.driver_sleeps) {
+            self.recorded.notify_all();
+        }
     }
 
     /// The driver thread: starts open sweeps when the recorder pauses.

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use super::driver::{Core, Recorder, lock};
 use super::place::Place;
 use super::recording::{TileWork, add_touches};
-use crate::grid::GridBox;
 use crate::launch::step::Fold;
 use crate::memory::node::Node;
 use crate::program::deps::Need;
 use crate::program::place::Kind;
-use crate::run::op::Sweep;
+use crate::run::op::{Boxes, Sweep};
 
 /// The reductions of a chain find what takes at most this part of the device's memory.
 const LISTS: u64 = 4;
@@ -65,7 +64,7 @@ impl Core {
         self: &Arc<Core>,
         work: &TileWork<'_>,
         place: Place,
-        boxes: Vec<(usize, GridBox<4>)>,
+        boxes: Boxes,
         fold: Arc<dyn Fold>,
     ) -> Arc<Node> {
         let mut recorder = lock(&self.recorder);
@@ -81,9 +80,7 @@ impl Core {
             node.set_work(self.part_of_chain(&open.gate));
             open.chain.fold(node.clone(), fold.clone(), Sweep { boxes, ..Sweep::of(fold, work.touches) });
         }
-        if recorder.driver_sleeps {
-            self.recorded.notify_all();
-        }
+        self.wake_driver(&mut recorder);
         if node.release() {
             self.start_node(node.clone());
         }

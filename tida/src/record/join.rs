@@ -15,14 +15,14 @@ use super::chains::OpenChain;
 use super::closing::on_device;
 use super::driver::Core;
 use super::fuse::Fusing;
-use super::sweep::OpenSweep;
+use super::sweep::{OpenSweep, OpenSweeps};
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::launch::fused::OneStep;
 use crate::launch::joined::{Joint, as_one, waits_for_no_more};
 use crate::launch::prepare::Prepared;
 use crate::launch::step::Launch;
-use crate::memory::node::{DeviceWork, Node, Queue, Work};
+use crate::memory::node::{DeviceWork, Next, Node, Queue, Work};
 use crate::memory::storage::Storage;
 use crate::run::op::Sweep;
 use crate::run::pieces::run_together;
@@ -103,7 +103,7 @@ impl OpenSweep {
 
 impl Core {
     /// How many of these sweeps, from the first on, run as one, and the kernel that they have in common on a device.
-    fn together(&self, open: &[OpenSweep]) -> (usize, Option<Arc<Prepared>>) {
+    fn together(&self, open: &[Box<OpenSweep>]) -> (usize, Option<Arc<Prepared>>) {
         let Some((first, rest)) = open.split_first().filter(|_| self.rules.joins) else { return (1, None) };
         let on_device = first.key.on_device;
         // The CPU beside a device sweeps what the device has no room for.
@@ -118,7 +118,7 @@ impl Core {
                 break;
             }
             if on_device {
-                let all: Option<Vec<_>> = open[..=count].iter().map(OpenSweep::part).collect();
+                let all: Option<Vec<_>> = open[..=count].iter().map(|sweep| sweep.part()).collect();
                 let Some(made) = all.and_then(|all| as_one(&all)) else { break };
                 kernel = Some(made);
             }
@@ -130,7 +130,7 @@ impl Core {
     /// The first of these sweeps take no more tiles, and whatever runs as one with them: all, or one at least.
     pub(super) fn close_some(
         self: &Arc<Core>,
-        open: &mut Vec<OpenSweep>,
+        open: &mut OpenSweeps,
         all: bool,
         mut chain: Option<&mut OpenChain>,
         fusing: &mut Fusing,
@@ -147,8 +147,11 @@ impl Core {
     }
 
     /// Makes sweeps one.
-    fn join(self: &Arc<Core>, sweeps: impl Iterator<Item = OpenSweep>, kernel: Option<Arc<Prepared>>) {
-        let part = |OpenSweep { node, work, .. }: OpenSweep| JoinedSweep { node, sweep: Arc::new(work), failure: None };
+    fn join(self: &Arc<Core>, sweeps: impl Iterator<Item = Box<OpenSweep>>, kernel: Option<Arc<Prepared>>) {
+        let part = |sweep: Box<OpenSweep>| {
+            let OpenSweep { node, work, .. } = *sweep;
+            JoinedSweep { node, sweep: Arc::new(work), failure: None }
+        };
         let all: Vec<JoinedSweep> = sweeps.map(part).collect();
         let nodes: Vec<Arc<Node>> = all.iter().map(|part| part.node.clone()).collect();
         let joined = Arc::new(Joined { kernel, parts: Mutex::new(JoinedSweeps { missing: all.len(), all }) });
@@ -162,13 +165,8 @@ impl Core {
     }
 
     /// A node of sweeps that run as one may run, or has failed; gives the nodes that may run now.
-    pub(super) fn run_joined(
-        self: &Arc<Core>,
-        joined: &Joined,
-        node: &Arc<Node>,
-        failure: Option<Error>,
-    ) -> Vec<Arc<Node>> {
-        let Some(parts) = joined.arrive(node, failure) else { return Vec::new() };
+    pub(super) fn run_joined(self: &Arc<Core>, joined: &Joined, node: &Arc<Node>, failure: Option<Error>) -> Next {
+        let Some(parts) = joined.arrive(node, failure) else { return Next::new() };
         let fine = parts.iter().all(|part| part.failure.is_none());
         match (&self.device, &joined.kernel) {
             (Some(device), Some(kernel)) => self.launch_joined(device, parts, Some(kernel).filter(|_| fine)),
@@ -177,8 +175,8 @@ impl Core {
     }
 
     /// Sweeps on the host.
-    fn sweep_joined(self: &Arc<Core>, parts: Vec<JoinedSweep>) -> Vec<Arc<Node>> {
-        let mut ready = Vec::new();
+    fn sweep_joined(self: &Arc<Core>, parts: Vec<JoinedSweep>) -> Next {
+        let mut ready = Next::new();
         let (failed, fine): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.failure.is_some());
         for JoinedSweep { node, failure, .. } in failed {
             ready.extend(self.finish(&node, failure.map_or(Ok(()), Err)));
@@ -204,10 +202,10 @@ impl Core {
         device: &Arc<DeviceCore>,
         parts: Vec<JoinedSweep>,
         kernel: Option<&Arc<Prepared>>,
-    ) -> Vec<Arc<Node>> {
+    ) -> Next {
         let before: Vec<Arc<Node>> = parts.iter().flat_map(|part| part.node.take_before()).collect();
         let outcome: Arc<Outcome> = Arc::default();
-        let (mut ready, mut leader) = (Vec::new(), None);
+        let (mut ready, mut leader) = (Next::new(), None);
         let sweeps: Vec<Arc<Sweep>> = parts.iter().map(|part| part.sweep.clone()).collect();
         for JoinedSweep { node, sweep, failure } in parts {
             let work = match (failure, kernel, &leader, outcome.get()) {

@@ -12,7 +12,7 @@ use loom::thread;
 
 use super::unfinished::Unfinished;
 use crate::error::{Error, ErrorKind};
-use crate::memory::node::{Launched, Node, Work};
+use crate::memory::node::{Launched, Next, Node, Work};
 use crate::program::deps::Need;
 use crate::run::chain::lanes::Lanes;
 use crate::run::chain::{Chain, Gate, Ready};
@@ -97,7 +97,7 @@ fn predecessors() {
     let data = [Data::new(), Data::new()];
     let run = {
         let (data, last) = (data.clone(), last.clone());
-        move |ready: Vec<Arc<Node>>| {
+        move |ready: Next| {
             for node in ready {
                 assert!(Arc::ptr_eq(&node, &last));
                 assert_eq!(data.each_ref().map(|data| data.read()), [1, 1]);
@@ -118,7 +118,7 @@ fn predecessors() {
     last.wait_for(&first, Need::Data);
     last.wait_for(&second, Need::Order);
     if last.release() {
-        run(vec![last.clone()]);
+        run(Next::from_iter([last.clone()]));
     }
     threads.into_iter().for_each(|thread| thread.join().unwrap_or_else(|_| panic!("a thread failed")));
     assert!(last.take_work().0.is_none(), "nobody ran the last node");

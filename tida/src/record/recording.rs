@@ -7,6 +7,7 @@ use super::chains::side;
 use super::driver::{Core, Recorder, lock};
 use super::fuse::lie_whole;
 use super::hybrid::Pace;
+use super::place::Place;
 use super::sweep::{OpenSweep, SweepKey};
 use crate::grid::GridBox;
 use crate::launch::step::Launch;
@@ -87,10 +88,13 @@ impl Core {
         }
         self.keep_short(&mut recorder);
         self.close_chain_of(&mut recorder, &tile);
-        drop(recorder);
-        self.wait_for_room();
-        let place = self.prepare_place(&tile);
-        let mut recorder = lock(&self.recorder);
+        let mut place = Place::default();
+        if self.device.is_some() || self.unfinished.is_full() {
+            drop(recorder);
+            self.wait_for_room();
+            place = self.prepare_place(&tile);
+            recorder = lock(&self.recorder);
+        }
         if recorder.open.len() == OPEN {
             let Recorder { open, chain, fusing, .. } = &mut *recorder;
             self.close_some(open, false, chain.as_mut(), fusing);
@@ -134,12 +138,10 @@ impl Core {
         }
         work.add(tile.region, tile.cells, tile.touches);
         work.touch(&beside);
-        let sweep = OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None };
+        let sweep = Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None });
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
-        if recorder.driver_sleeps {
-            self.recorded.notify_all();
-        }
+        self.wake_driver(&mut recorder);
         side
     }
 
@@ -274,7 +276,7 @@ pub(super) fn add_touches(node: &Arc<Node>, touches: &[BoxTouch]) {
 
 /// The open sweep that a tile may join: the same kernel and arrays, no cell twice, and no conflict with a sweep
 /// recorded later that it would overtake.
-fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mut OpenSweep> {
+fn joinable<'a>(open: &'a mut [Box<OpenSweep>], tile: &TileWork<'_>) -> Option<&'a mut OpenSweep> {
     let (mut found, mut crossed) = (None, None);
     for (i, sweep) in open.iter().enumerate().rev() {
         // A part of a chain has only tiles that a chain can run, and so has what may run as one launch with others.
@@ -292,5 +294,5 @@ fn joinable<'a>(open: &'a mut [OpenSweep], tile: &TileWork<'_>) -> Option<&'a mu
             crossed = sweep.node.chain;
         }
     }
-    open.get_mut(found?)
+    Some(&mut **open.get_mut(found?)?)
 }

@@ -8,7 +8,7 @@ use crate::backend::{Event, Turn};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, host_span};
 use crate::error::Error;
-use crate::memory::node::{DeviceWork, Done, Launched, Node, Queue, Work};
+use crate::memory::node::{DeviceWork, Done, Launched, Next, Node, Queue, Work};
 use crate::memory::tracker::Touch;
 
 /// A node whose commands the device has.
@@ -84,7 +84,8 @@ impl Core {
                 (_, None, _) => self.finish(&node, Ok(())),
             };
             // Work of the host belongs to the pool's threads.
-            next = ready.pop_if(|node| in_pool || node.on_device);
+            let here = ready.last().is_some_and(|node| in_pool || node.on_device);
+            next = if here { ready.pop() } else { None };
             for other in ready {
                 self.start_node(other);
             }
@@ -99,7 +100,7 @@ impl Core {
         node: &Arc<Node>,
         before: Vec<Arc<Node>>,
         work: Result<DeviceWork, Error>,
-    ) -> Vec<Arc<Node>> {
+    ) -> Next {
         let places = || before.iter().filter_map(|b| b.launched());
         let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
         let queue = Queue { device, stream, rings: &[], refilled: &[] };
@@ -129,7 +130,7 @@ impl Core {
     }
 
     /// A node that another one has put into a stream: it ends with that one. Gives the nodes that may run now.
-    pub(super) fn end_with(self: &Arc<Core>, node: &Arc<Node>, leader: &Node) -> Vec<Arc<Node>> {
+    pub(super) fn end_with(self: &Arc<Core>, node: &Arc<Node>, leader: &Node) -> Next {
         node.take_before();
         let (stream, event) = leader.launched().map_or((0, None), |at| (at.stream, at.event.clone()));
         let done: Result<Done, Error> = Ok(Box::new(|| Ok(())));
@@ -146,7 +147,7 @@ impl Core {
     }
 
     /// Ends a node; gives the nodes that may run now.
-    pub(super) fn finish(&self, node: &Arc<Node>, result: Result<(), Error>) -> Vec<Arc<Node>> {
+    pub(super) fn finish(&self, node: &Arc<Node>, result: Result<(), Error>) -> Next {
         let ready = node.finish(result);
         if let Some(Err(error)) = node.result() {
             lock(&self.failures).add(error);

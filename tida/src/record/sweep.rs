@@ -46,6 +46,9 @@ pub(crate) struct SweepKey {
     pub order: Option<(Order, Option<Carry>)>,
 }
 
+/// Sweeps that still take tiles. They are large, and stay where they are until they close.
+pub(crate) type OpenSweeps = Vec<Box<OpenSweep>>;
+
 /// A sweep that still takes tiles.
 pub(crate) struct OpenSweep {
     pub key: SweepKey,
@@ -66,9 +69,9 @@ impl OpenSweep {
     ///
     /// Whether the sweeps may stay open, though no tile may join them now: ghosts of other arrays that they write may
     /// be filled too.
-    pub fn is_refilled(open: &mut [OpenSweep], tracker: &Arc<Tracker>) -> bool {
+    pub fn is_refilled(open: &mut [Box<OpenSweep>], tracker: &Arc<Tracker>) -> bool {
         let waits = open.iter().all(|sweep| sweep.work.turn.is_none() && sweep.kind.is_none());
-        let touches = |sweep: &&mut OpenSweep| sweep.work.array(tracker).is_some();
+        let touches = |sweep: &&mut Box<OpenSweep>| sweep.work.array(tracker).is_some();
         let Some(sweep) = open.iter_mut().rev().find(touches) else { return false };
         let usual = sweep.key.on_device && !sweep.key.checked && sweep.node.chain.is_none() && sweep.pace.is_none();
         // A fill before this one waits for the sweep, which must not wait for it.
@@ -98,7 +101,7 @@ impl OpenSweep {
     pub fn conflicts(&self, touches: &[BoxTouch], on_device: bool, carried: bool) -> bool {
         let apart = self.key.on_device != on_device;
         touches.iter().filter(|new| !(carried && new.carried)).any(|new| {
-            let old = self.work.array(&new.tracker).and_then(|array| array.regions.get(&new.region));
+            let old = self.work.array(&new.tracker).and_then(|array| array.region(new.region));
             old.is_some_and(|RegionTouch { read, write, .. }| {
                 let before = Before { read: Some(read), write: Some(write), apart };
                 need(before, new.read.as_ref(), new.write.as_ref()).is_some()

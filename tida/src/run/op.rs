@@ -16,13 +16,16 @@ use crate::memory::tracker::{BoxTouch, Tracker};
 use crate::program::fuse::{Pair, Recorded};
 use crate::program::order::Order;
 
+/// Boxes of regions; most sweeps have one.
+pub(crate) type Boxes = SmallVec<[(usize, GridBox<4>); 1]>;
+
 /// A kernel over boxes, and what it touches there.
 pub(crate) struct Sweep {
     pub launch: Arc<dyn Launch>,
     /// Boxes of regions. They do not overlap.
-    pub boxes: Vec<(usize, GridBox<4>)>,
+    pub boxes: Boxes,
     /// What it touches, array by array.
-    pub arrays: SmallVec<[ArrayTouch; 4]>,
+    pub arrays: Vec<ArrayTouch>,
     /// It is the next of steps that may run together, on alternating arrays.
     pub turn: Option<Pair>,
     /// Arrays that it writes and whose ghosts are filled next.
@@ -42,7 +45,7 @@ pub(crate) enum Op {
 impl Sweep {
     /// A kernel that touches this, without boxes.
     pub fn of(launch: Arc<dyn Launch>, touches: &[BoxTouch]) -> Sweep {
-        Sweep { launch, boxes: Vec::new(), arrays: ArrayTouch::of(touches), turn: None, refilled: Vec::new() }
+        Sweep { launch, boxes: Boxes::new(), arrays: ArrayTouch::of(touches), turn: None, refilled: Vec::new() }
     }
 
     /// Adds a tile.
@@ -143,7 +146,7 @@ impl Op {
     }
 
     /// What it is for the question which steps follow one another.
-    pub fn recorded(&self) -> Recorded<'_, Vec<(usize, GridBox<4>)>> {
+    pub fn recorded(&self) -> Recorded<'_, Boxes> {
         match self {
             Op::Sweep(sweep) => match sweep.turn {
                 Some(pair) => {

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::launch::step::Launch;
+use crate::run::op::Boxes;
 
 /// Cells of the smallest piece: below, a piece costs more than it saves.
 const SMALL_PIECE: usize = 1 << 14;
@@ -81,10 +82,10 @@ fn earlier(a: Option<Error>, b: Option<Error>) -> Option<Error> {
 }
 
 /// The pieces of a sweep for the threads, and how many of them a thread should take at least.
-fn pieces(boxes: &[(usize, GridBox<4>)], grain: [i64; 4]) -> (Vec<(usize, GridBox<4>)>, usize) {
+fn pieces(boxes: &[(usize, GridBox<4>)], grain: [i64; 4]) -> (Boxes, usize) {
     let total: usize = boxes.iter().map(|(_, b)| b.cells()).sum();
     let piece = (total / (rayon::current_num_threads() * 4)).max(SMALL_PIECE);
-    let mut pieces = Vec::with_capacity(boxes.len() + total / piece);
+    let mut pieces = Boxes::with_capacity(boxes.len() + total / piece);
     for (region, cells) in boxes {
         split(cells, piece, grain, &mut |part| pieces.push((*region, part)));
     }

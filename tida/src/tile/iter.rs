@@ -1,6 +1,7 @@
 //! Going over the tiles of an array.
 
 use std::iter::FusedIterator;
+use std::ops::Range;
 use std::sync::Arc;
 
 use tida_kernels::plan::cache::Cache;
@@ -48,8 +49,8 @@ pub struct TileIter<const D: usize> {
     tiles: Tiles<D>,
     /// Number of the next of them, on each axis; nothing once the region is done.
     next: Option<[i64; D]>,
-    /// Tiles left in all.
-    left: usize,
+    /// Tiles left in all; nothing before the first one.
+    left: Option<usize>,
 }
 
 /// The tiles of one region.
@@ -91,9 +92,8 @@ impl<const D: usize> TileIter<D> {
             region: 0,
             tiles: Tiles { valid: none, wanted: none, size: [1; D], numbers: none },
             next: None,
-            left: 0,
+            left: None,
         }
-        .restart()
     }
 
     /// Cuts each region into tiles of so many cells along each axis, counted from the region's low corner. Tiles at its
@@ -254,20 +254,23 @@ impl<const D: usize> TileIter<D> {
     /// Starts from the first tile.
     fn restart(mut self) -> Self {
         self.fault = self.find_fault();
-        // The tiles of a region are a product over the axes, and so are those of all regions.
+        self.left = None;
+        self
+    }
+
+    /// Number of all tiles: those of a region are a product over the axes, and so are those of all regions.
+    fn number_of_tiles(&self) -> usize {
         let counts = self.layout.cuts.regions();
-        self.left = 1;
-        let mut stride = self.layout.regions.len();
+        let (mut all, mut stride) = (1usize, self.layout.regions.len());
         for (d, count) in counts.into_iter().enumerate() {
             stride /= count;
             let tiles = (0..count).map(|part| {
-                let numbers = self.region_tiles(part * stride).numbers;
-                (numbers.hi[d] - numbers.lo[d]).max(0) as usize
+                let (.., numbers) = self.along(part * stride, d);
+                (numbers.end - numbers.start) as usize
             });
-            self.left = self.left.saturating_mul(tiles.sum());
+            all = all.saturating_mul(tiles.sum());
         }
-        self.enter(0);
-        self
+        all
     }
 
     /// Goes to the first tile of a region.
@@ -303,22 +306,33 @@ impl<const D: usize> TileIter<D> {
     /// Tiles of a region.
     fn region_tiles(&self, region: usize) -> Tiles<D> {
         let valid = self.layout.regions[region].valid;
-        let extent = valid.extent();
-        let grow = |side: usize| self.layout.ghost.map(|g| self.grown.min(g[side]) as i64);
-        let grown = valid.grown(grow(0), grow(1));
-        let wanted = self.within.map_or(grown, |within| grown.intersect(&within));
-        let size = self.size.unwrap_or(extent);
-        let size: [i64; D] = std::array::from_fn(|d| size[d].clamp(1, extent[d]) as i64);
-        // Ghosts go with the tile next to them.
-        let number = |d: usize, at: i64| (at.clamp(valid.lo[d], valid.hi[d] - 1) - valid.lo[d]) / size[d];
-        let mut numbers = GridBox { lo: [0; D], hi: [0; D] };
+        let mut tiles = Tiles { valid, wanted: valid, size: [1; D], numbers: GridBox { lo: [0; D], hi: [0; D] } };
         for d in 0..D {
-            if wanted.lo[d] < wanted.hi[d] {
-                numbers.lo[d] = number(d, wanted.lo[d]);
-                numbers.hi[d] = number(d, wanted.hi[d] - 1) + 1;
-            }
+            let (size, wanted, numbers) = self.along(region, d);
+            tiles.size[d] = size;
+            (tiles.wanted.lo[d], tiles.wanted.hi[d]) = (wanted.start, wanted.end);
+            (tiles.numbers.lo[d], tiles.numbers.hi[d]) = (numbers.start, numbers.end);
         }
-        Tiles { valid, wanted, size, numbers }
+        tiles
+    }
+
+    /// The same along one axis: cells of a tile, the cells that are wanted, and the numbers of the tiles with any.
+    fn along(&self, region: usize, d: usize) -> (i64, Range<i64>, Range<i64>) {
+        let valid = &self.layout.regions[region].valid;
+        let (lo, hi) = (valid.lo[d], valid.hi[d]);
+        let grow = |side: usize| self.grown.min(self.layout.ghost[d][side]) as i64;
+        let mut wanted = lo - grow(0)..hi + grow(1);
+        if let Some(within) = &self.within {
+            wanted = wanted.start.max(within.lo[d])..wanted.end.min(within.hi[d]);
+        }
+        let Some(asked) = self.size else {
+            return (hi - lo, wanted.clone(), 0..i64::from(!wanted.is_empty()));
+        };
+        let size = asked[d].clamp(1, (hi - lo) as usize) as i64;
+        // Ghosts go with the tile next to them.
+        let number = |at: i64| (at.clamp(lo, hi - 1) - lo) / size;
+        let numbers = if wanted.is_empty() { 0..0 } else { number(wanted.start)..number(wanted.end - 1) + 1 };
+        (size, wanted, numbers)
     }
 }
 
@@ -362,7 +376,15 @@ impl<const D: usize> Iterator for TileIter<D> {
     type Item = Tile<D>;
 
     fn next(&mut self) -> Option<Tile<D>> {
-        if self.left == 0 {
+        let left = match self.left {
+            Some(left) => left,
+            None => {
+                self.enter(0);
+                self.number_of_tiles()
+            }
+        };
+        self.left = Some(left.saturating_sub(1));
+        if left == 0 {
             return None;
         }
         let number = loop {
@@ -384,13 +406,13 @@ impl<const D: usize> Iterator for TileIter<D> {
             cache: self.cache,
             fault: self.fault,
         };
-        self.left -= 1;
         self.next = self.tiles.numbers.after(number);
         Some(tile)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        let left = self.left.unwrap_or_else(|| self.number_of_tiles());
+        (left, Some(left))
     }
 }
 

@@ -43,6 +43,7 @@ const CUBE_128: f64 = 128.0 * 128.0 * 128.0 * 1e-6;
 const CUBE_160: f64 = 160.0 * 160.0 * 160.0 * 1e-6;
 const CUBE_256: f64 = 8.0 * CUBE_128;
 const CUBE_1024: f64 = 512.0 * CUBE_128;
+const SQUARE_64: f64 = 64.0 * 64.0 * 1e-6;
 const SQUARE_1024: f64 = CUBE_128 / 2.0;
 const SQUARE_2048: f64 = 2.0 * CUBE_128;
 const SQUARE_4096: f64 = 4.0 * SQUARE_2048;
@@ -88,6 +89,9 @@ const ROWS: &[Row] = &[
     Row { c: "multigrid-3d", ..row("multigrid-3d-loops", 2.0 * CUBE_128, "cells") },
     row("multigrid-2d", 2.0 * SQUARE_1024, "cells"),
     Row { c: "multigrid-2d", ..row("multigrid-2d-loops", 2.0 * SQUARE_1024, "cells") },
+    // The goals are for one thread (`--threads 1`).
+    Row { goal: 0.5, ..row("small-64", 1000.0 * SQUARE_64, "cells") },
+    Row { goal: 0.75, ..row("small-128", 4000.0 * SQUARE_64, "cells") },
     Row { goal: 1.8, ..row("jacobi-2d", 4.0 * SQUARE_4096, "cells") },
     Row { goal: 1.8, ..row("heat-3d", 4.0 * CUBE_256, "cells") },
     Row { goal: 1.8, ..row("fdtd-2d", 4.0 * SQUARE_4096, "cells") },
@@ -130,8 +134,20 @@ pub fn measure(rows: &[Row], pairs: u32, threads: usize, folder: &Path) -> Resul
         return Ok(Vec::new());
     }
     let reference = folder.join("programs");
-    let sources =
-        ["main", "dense", "grids", "conjugate", "lattice", "walls", "flows", "euler", "multigrid", "stencils", "lines"];
+    let sources = [
+        "main",
+        "dense",
+        "grids",
+        "conjugate",
+        "lattice",
+        "walls",
+        "flows",
+        "euler",
+        "multigrid",
+        "small",
+        "stencils",
+        "lines",
+    ];
     let sources = sources.map(|name| format!("benches/reference/programs/{name}.c"));
     run(command("gcc -O3 -march=native -fno-math-errno -fopenmp").args(sources).args(["-lm", "-o"]).arg(&reference))?;
     let programs = built()?;

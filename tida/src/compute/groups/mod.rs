@@ -13,7 +13,7 @@ use tida_kernels::ir::{LowerInput, Type, lower_group};
 use self::native::{AskGroups, RunGroups};
 use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Pass};
-use super::check::{Rule, Target, check};
+use super::check::{Rule, Target, Touches, check};
 use super::launch::launch_written;
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
@@ -125,7 +125,8 @@ where
         march: None,
         cache: Hints::default(),
     };
-    let checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos)?;
+    let mut touches = Touches::new();
+    let checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos, &mut touches)?;
     if checked.key.on_device {
         has_room(&prepared, checked.acc)?;
     }
@@ -133,7 +134,7 @@ where
         key: checked.key,
         region: tile.region,
         cells: tile.cells.widen(),
-        touches: &checked.touches,
+        touches: &touches,
         after: &checked.after,
         name: "a kernel over groups",
         recorded: Location::caller(),

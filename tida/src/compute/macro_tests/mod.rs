@@ -451,7 +451,7 @@ fn captured_values_decide_at_a_launch_whether_cells_may_raise_faults() {
         }));
         let bindings = [Access::Write, Access::Read].map(|access| Binding { access, element: f64::TYPE, rank: 2 });
         let views = std::any::TypeId::of::<Two<Proven>>();
-        let prepared = prepare(&mut quoted, views, 2, &bindings, Some(Type::unit())).unwrap();
+        let prepared = prepare(&mut quoted, views, 2, &bindings, || Some(Type::unit())).unwrap();
         assert!(prepared.analysis.may_fault, "what decides is the captures");
         assert_eq!(prepared.may_fault(&INNER, &quoted.captures), faults, "{radius} {part}");
     }
@@ -462,7 +462,7 @@ fn kernels_are_specialised_for_four_values_of_a_captured_bound() {
     type Two<M> = Views2<f64, f64, 2, M>;
     let prepared = |quoted: &mut Quoted| {
         let bindings = [Access::Write, Access::Read].map(|access| Binding { access, element: f64::TYPE, rank: 2 });
-        prepare(quoted, std::any::TypeId::of::<Two<Proven>>(), 2, &bindings, Some(Type::unit())).unwrap()
+        prepare(quoted, std::any::TypeId::of::<Two<Proven>>(), 2, &bindings, || Some(Type::unit())).unwrap()
     };
     let mut made = Vec::new();
     for radius in [1i64, 2, 3, 4, 5, 6, 1, 5] {

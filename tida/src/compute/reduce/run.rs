@@ -15,7 +15,7 @@ use super::ops::{Foldable, Reduction};
 use crate::acc::TileAcc;
 use crate::compute::args::{ArgInfo, Args, HeldArgs, Views};
 use crate::compute::ask::Ask;
-use crate::compute::check::{Rule, Target, box_text, check};
+use crate::compute::check::{Rule, Target, Touches, box_text, check};
 use crate::compute::deferred::Scalar;
 use crate::compute::launch::quote;
 use crate::compute::view::{Checked, Proven};
@@ -189,8 +189,9 @@ where
     outside_kernels("reduce an array").map_err(at)?;
     let mut quoted = quote(&kernel).map_err(at)?;
     let views = TypeId::of::<Views<A, Proven, D>>();
-    let prepared = prepare(&mut quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, Some(Type::of_element(&R::TYPE)))
-        .map_err(at)?;
+    let prepared =
+        prepare(&mut quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, || Some(Type::of_element(&R::TYPE)))
+            .map_err(at)?;
     let infos = args.infos();
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding)).map_err(at)?;
     let layout = infos.iter().find_map(|info| match info {
@@ -217,7 +218,7 @@ where
         return Err(at(Error::new(ErrorKind::Shape, tried(), format!("no cells in {}", box_text(&cells)), advice)));
     }
     let mut acc: Option<TileAcc> = None;
-    let (mut touches, mut after, mut key) = (Vec::new(), SmallVec::new(), None);
+    let (mut touches, mut after, mut key) = (Touches::new(), SmallVec::new(), None);
     let (mut run_checked, mut valid_only, mut by_planes) = (false, 0, true);
     for (region, r) in layout.regions.iter().enumerate() {
         let part = r.valid.intersect(&cells);
@@ -236,15 +237,16 @@ where
             march: None,
             cache: Hints::default(),
         };
-        let checked = check(&prepared, quoted.id, &quoted.captures, views, &target, &infos).map_err(at)?;
+        let captures = &quoted.captures;
+        let checked = check(&prepared, quoted.id, captures, views, &target, &infos, &mut touches).map_err(at)?;
         run_checked |= checked.run_checked;
         valid_only |= checked.valid_only;
         by_planes &= checked.by_planes;
-        touches.extend(checked.touches.into_iter().filter(|touch| touch.read.is_some()));
         after = checked.after;
         key = Some(checked.key);
         acc.get_or_insert_with(|| checked.acc.clone());
     }
+    touches.retain(|touch| touch.read.is_some());
     let (Some(acc), Some(key)) = (acc, key) else {
         return Err(at(Error::new(ErrorKind::Argument, tried(), "no region to reduce", "pass an array with cells")));
     };
@@ -286,7 +288,7 @@ where
         };
         let bytes = |by_planes| on_device_cells.iter().map(|cells| cells.list_bytes(by_planes)).sum();
         if let Some(place) = acc.core().place_of_fold(&work, bytes) {
-            let (parts, boxes) = (job.prepared.parts().map_err(at)?, cells.boxes.to_vec());
+            let (parts, boxes) = (job.prepared.parts().map_err(at)?, cells.boxes.iter().copied().collect());
             let fold = InPieces::new(job, parts.iter().cloned().zip(on_device_cells), result);
             let node = acc.core().record_fold(&work, place, boxes, Arc::new(fold));
             return Ok(Scalar::new(acc, node, value));

@@ -236,10 +236,10 @@ impl Chain {
             let inside = |(region, cells): &(usize, GridBox<4>)| valid(*region).is_none_or(|v| v.contains_box(cells));
             let ghosts = write && !boxes.iter().all(inside);
             let sees =
-                |(region, touch): (&usize, &RegionTouch)| valid(*region).is_some_and(|v| !touch.read.is_inside(v));
+                |(region, touch): &(usize, RegionTouch)| valid(*region).is_some_and(|v| !touch.read.is_inside(v));
             let (sees_ghosts, keeps) = (of.regions.iter().any(sees), of.keeps());
             let axis = of.tracker.planar().map_or(0, |planar| 4 - planar.facts().rank);
-            let boxes = of.regions.values().flat_map(|touch| touch.read.boxes());
+            let boxes = of.regions.iter().flat_map(|(_, touch)| touch.read.boxes());
             let planes = hull_of(boxes.map(|cells| cells.lo[axis]..cells.hi[axis]));
             Use { array: self.array(&of.tracker), read, planes, across, scale, write, sees_ghosts, ghosts, keeps }
         });
