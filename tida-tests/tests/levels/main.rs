@@ -53,6 +53,18 @@ fn nodes() {
 }
 
 #[test]
+fn on_both_sides_at_once() {
+    let sim = || TileAcc::builder().device(Device::Hybrid).threads(2).simulate(tida::SimDevice::new());
+    for (places, shape) in [(Places::Cells, [24, 10, 12]), (Places::Nodes, [33, 9, 9])] {
+        let grid = Grid { shape, regions: [4, 1, 1], boundary: Boundary::Fixed(0.5), places, cycles: 3 };
+        for share in [0.3, 0.7] {
+            let found = cycle(&sim().hybrid_share(share).build().unwrap(), &grid).unwrap();
+            assert!(found == plain_cycle(&grid), "{grid:?} {share}");
+        }
+    }
+}
+
+#[test]
 fn an_axis_may_keep_its_resolution() {
     let expected: Vec<f64> = (0..6 * 4).map(|n| (n / 4 / 2 * 10 + n % 4) as f64).collect();
     for acc in everywhere() {

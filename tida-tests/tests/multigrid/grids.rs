@@ -68,9 +68,9 @@ impl Axis {
                     };
                     near[i] = (at(i) - other) / (centre(j) - other);
                 }
-                for j in 0..n.div_ceil(2) {
+                for (j, first) in first.iter_mut().enumerate().take(n.div_ceil(2)) {
                     let second = if 2 * j + 1 < n { size(2 * j + 1) } else { 0.0 };
-                    first[j] = size(2 * j) / (size(2 * j) + second);
+                    *first = size(2 * j) / (size(2 * j) + second);
                 }
             }
             Places::Nodes if n > 2 => {
@@ -85,7 +85,7 @@ impl Axis {
     fn coarser(&self, places: Places) -> Option<Axis> {
         let more = usize::from(places == Places::Nodes);
         let cells = self.n - more;
-        let last = if cells % 2 == 0 { (1.0 + self.last) / 2.0 } else { self.last / 2.0 };
+        let last = if cells.is_multiple_of(2) { (1.0 + self.last) / 2.0 } else { self.last / 2.0 };
         (cells > 3).then(|| Axis::new(cells.div_ceil(2) + more, last, places))
     }
 }
