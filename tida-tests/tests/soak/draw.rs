@@ -294,7 +294,14 @@ fn joined(dice: &mut Dice, arrays: usize) -> Vec<Op> {
 fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
     let (of, from) = (dice.below(arrays), dice.below(arrays));
     match dice.below(if outer { 37 } else { 28 }) {
-        0..=12 => sweep(dice, axes, arrays),
+        0..=10 => sweep(dice, axes, arrays),
+        11..=12 => Op::Line {
+            to: of,
+            from: (of + 1 + dice.below(arrays)) % arrays,
+            axis: dice.below(axes),
+            backward: dice.once_in(2),
+            tiles: Tiles { march: None, ..tiles(dice, axes) },
+        },
         13..=14 => Op::Ghosts { of },
         15..=17 => Op::Swap { a: of, b: from },
         18 => Op::Copy { to: of, from },

@@ -169,6 +169,10 @@ impl<'a, T: Value> Plain<'a, T> {
                 let cells = tiles.within.as_ref().map_or(self.all(arrays[0]), |within| self.part(arrays[0], within));
                 self.sweep(*kernel, arrays, value, cells);
             }
+            Op::Line { to, from, axis, backward, tiles } => {
+                let cells = tiles.within.as_ref().map_or(self.all(*to), |within| self.part(*to, within));
+                self.line([*to, *from], (axis % self.program.axes(), *backward), cells);
+            }
             Op::Grown { to, from } => self.grown(*to, *from),
             Op::Swap { a, b } => self.fields.swap(*a, *b),
             Op::Copy { to, from } => {
@@ -247,6 +251,21 @@ impl<'a, T: Value> Plain<'a, T> {
             changed.extend(new.into_iter().enumerate().filter_map(|(to, new)| new.map(|new| (arrays[to], at, new))));
         }
         changed.into_iter().for_each(|(to, at, new)| self.fields[to].set(at, new));
+    }
+
+    /// A recurrence along an axis: ghosts have the values of the cells as they were.
+    fn line(&mut self, [to, from]: [usize; 2], (axis, backward): (usize, bool), cells: [[i64; 4]; 2]) {
+        let before = self.fields[to].clone();
+        let mut order: Vec<[i64; 4]> = places(cells).collect();
+        order.sort_by_key(|at| if backward { -at[axis] } else { at[axis] });
+        for at in order {
+            let mut near = at;
+            near[axis] += if backward { 1 } else { -1 };
+            let is_ghost = near[axis] < 0 || near[axis] >= before.shape[axis];
+            let near = if is_ghost { before.value(near) } else { self.fields[to].value(near) };
+            let value = self.fields[to].value(at).over(4).plus(near.over(2)).plus(self.fields[from].value(at).over(4));
+            self.fields[to].set(at, value);
+        }
     }
 
     /// Two steps of the star: what lies between them is there one cell around the field too.

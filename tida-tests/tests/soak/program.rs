@@ -95,6 +95,14 @@ pub enum Op {
         from: usize,
         tiles: Tiles,
     },
+    /// A recurrence along an axis, in place: each cell reads the one before it.
+    Line {
+        to: usize,
+        from: usize,
+        axis: usize,
+        backward: bool,
+        tiles: Tiles,
+    },
     /// Two steps of a stencil with one fill of ghosts: the first over tiles that are grown by one cell.
     Grown {
         to: usize,
@@ -299,6 +307,15 @@ impl<'a> Steps<'a> {
                 self.fresh[*to] = false;
                 self.fresh[*from] = false;
             }
+            Op::Line { to, from, axis, backward, .. } => {
+                let (array, axis) = (self.array(*to), axis % axes);
+                let held = array.ghost[axis][usize::from(*backward)] > 0 && array.storage == Storage::Raw;
+                if to == from || !self.alike(*to, *from) || !held || !self.program.scalar.is_number() {
+                    return;
+                }
+                self.filled(*to);
+                self.fresh[*to] = false;
+            }
             Op::Two { to, via, from, .. } => {
                 let apart = to != via && via != from && from != to;
                 let reach = self.reach(Kernel::Star, *via, *from);
@@ -433,6 +450,7 @@ impl Op {
                 vec![*to, *from]
             }
             Op::Swap { a, b } | Op::BothGhosts { a, b } => vec![*a, *b],
+            Op::Line { to, from, .. } => vec![*to, *from],
             Op::Two { to, via, from, .. } => vec![*to, *via, *from],
             Op::Ghosts { of }
             | Op::New { of }

@@ -41,6 +41,16 @@ pub trait Subject: Value {
         Ok(())
     }
 
+    /// A recurrence along an axis, of numbers; `by` leads to the cell before.
+    fn recur<const D: usize>(
+        _: (usize, bool),
+        _: TileIter<D>,
+        _: (&mut TileArray<Self, D>, &TileArray<Self, D>),
+        _: [i64; D],
+    ) -> tida::Result<()> {
+        Ok(())
+    }
+
     /// A sweep with the largest value, of numbers.
     fn later<const D: usize>(_: &TileArray<Self, D>) -> tida::Result<Later<Self, D>> {
         Ok(Box::new(|_| Ok(())))
@@ -75,6 +85,15 @@ macro_rules! numbers {
                 inward(array, face, by)
             }
 
+            fn recur<const D: usize>(
+                along: (usize, bool),
+                tiles: TileIter<D>,
+                arrays: (&mut TileArray<Self, D>, &TileArray<Self, D>),
+                by: [i64; D],
+            ) -> tida::Result<()> {
+                line(along, tiles, arrays, by)
+            }
+
             fn later<const D: usize>(from: &TileArray<Self, D>) -> tida::Result<Later<Self, D>> {
                 later(from)
             }
@@ -91,6 +110,34 @@ fn inward<T: Number + Value, const D: usize>(
 ) -> tida::Result<()> {
     let value = T::small(1);
     fill_ghosts_with(face, array, kernel!(|u, at| u[at] = u[at + by] / T::lit(2) + value))
+}
+
+fn line<T: Number + Value, const D: usize>(
+    (axis, backward): (usize, bool),
+    tiles: TileIter<D>,
+    (to, from): (&mut TileArray<T, D>, &TileArray<T, D>),
+    by: [i64; D],
+) -> tida::Result<()> {
+    if backward {
+        return sweep_along(
+            axis,
+            Backward,
+            tiles,
+            (to, from),
+            kernel!(|u, v, at| {
+                u[at] = u[at] / T::lit(4) + u[at + by] / T::lit(2) + v[at] / T::lit(4);
+            }),
+        );
+    }
+    sweep_along(
+        axis,
+        Forward,
+        tiles,
+        (to, from),
+        kernel!(|u, v, at| {
+            u[at] = u[at] / T::lit(4) + u[at + by] / T::lit(2) + v[at] / T::lit(4);
+        }),
+    )
 }
 
 /// What kernels set of a fill, if the program has such faces: all that are open.
@@ -366,6 +413,15 @@ where
                 fill_ghosts((&mut *a, &mut *b))?;
                 set_inwards(self.program, a)?;
                 set_inwards(self.program, b)?;
+            }
+            Op::Line { to, from, axis, backward, tiles } => {
+                let axis = axis % D;
+                let mut target = self.arrays[*to].take().unwrap();
+                let by = std::array::from_fn(|d| if d == axis { if *backward { 1 } else { -1 } } else { 0 });
+                let tiles = self.tiles(&target, tiles);
+                let done = T::recur((axis, *backward), tiles, (&mut target, self.array(*from)), by);
+                self.arrays[*to] = Some(target);
+                done?;
             }
             Op::Grown { to, from } => self.grown(*to, *from)?,
             Op::Ghosts { of } => self.fill(*of)?,

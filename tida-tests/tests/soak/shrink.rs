@@ -77,7 +77,7 @@ fn without_axis(program: &mut Program, d: usize) {
     fn of_ops(ops: &mut [Op], d: usize) {
         for op in ops {
             match op {
-                Op::Sweep { tiles, .. } | Op::Two { tiles, .. } => {
+                Op::Sweep { tiles, .. } | Op::Two { tiles, .. } | Op::Line { tiles, .. } => {
                     tiles.size.as_mut().map(|size| size.remove(d));
                     tiles.within.as_mut().map(|part| part.remove(d));
                 }
@@ -162,6 +162,16 @@ fn simpler(op: &Op) -> Vec<Vec<Op>> {
             }
             all.retain(|ops| ops[0] != *op);
             all
+        }
+        Op::Line { to, from, axis, backward, tiles } if *tiles != Tiles::default() => {
+            let with = |tiles: Tiles| vec![Op::Line { to: *to, from: *from, axis: *axis, backward: *backward, tiles }];
+            let less = [
+                Tiles::default(),
+                Tiles { size: None, ..tiles.clone() },
+                Tiles { within: None, ..tiles.clone() },
+                Tiles { side: Default::default(), ..tiles.clone() },
+            ];
+            less.into_iter().filter(|less| less != tiles).map(with).collect()
         }
         Op::Recut { of, regions } if *regions > 1 => vec![vec![Op::Recut { of: *of, regions: 1 }]],
         Op::Read { of, .. } => vec![vec![Op::Look { of: *of }]],

@@ -126,6 +126,14 @@ fn write_ops(f: &mut impl Write, ops: &[Op], depth: usize) -> fmt::Result {
                 writeln!(f)?;
             }
             Op::Grown { to, from } => writeln!(f, "grown to={to} from={from}")?,
+            Op::Line { to, from, axis, backward, tiles } => {
+                write!(f, "line to={to} from={from} axis={axis}")?;
+                if *backward {
+                    write!(f, " backward=1")?;
+                }
+                write_tiles(f, tiles)?;
+                writeln!(f)?;
+            }
             Op::Two { to, via, from, tiles } => {
                 write!(f, "two to={to} via={via} from={from}")?;
                 write_tiles(f, tiles)?;
@@ -276,6 +284,13 @@ fn read_ops<'a>(lines: &mut Lines<'a>) -> Result<Vec<Op>, String> {
             "end" => break,
             "grown" => Op::Grown { to: of("to")?, from: of("from")? },
             "two" => Op::Two { to: of("to")?, via: of("via")?, from: of("from")?, tiles: words.tiles()? },
+            "line" => Op::Line {
+                to: of("to")?,
+                from: of("from")?,
+                axis: of("axis")?,
+                backward: words.flag("backward"),
+                tiles: words.tiles()?,
+            },
             "bothghosts" => Op::BothGhosts { a: of("a")?, b: of("b")? },
             "ghosts" => Op::Ghosts { of: of("of")? },
             "swap" => Op::Swap { a: of("a")?, b: of("b")? },

@@ -240,6 +240,9 @@ pub(crate) fn check<'a, const D: usize>(
     key.valid_only = valid_only;
     let (unproven, carry) = (launch.unproven, launch.carry);
     key.order = target.rule.line().map(|line| (line.order::<D>(), carry));
+    if let Some((order, Some(carry))) = key.order {
+        before::reach_alike(&mut touches, &order.before(&target.cells.widen(), carry.planes));
+    }
     let by_planes = !run_checked && launch.by_planes;
     Ok(Checked { acc, key, after, valid_only, run_checked, by_planes, unproven, carry })
 }

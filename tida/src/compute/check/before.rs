@@ -1,14 +1,28 @@
 //! Kernels that run in order along an axis: of what they write they may read cells before their own, on their own line.
 
-use tida_kernels::analysis::{ArrayAccess, is_at};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tida_kernels::analysis::ArrayAccess;
 
 use super::{Launching, Line, box_text};
 use crate::compute::args::TiledInfo;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::prepare::{ArgPlan, cell_text};
-use crate::memory::tracker::BoxTouch;
+use crate::memory::tracker::{BoxTouch, Tracker};
 use crate::program::order::Carry;
+
+/// Has all arrays that are written read as many planes before the cells: they are carried together.
+pub(super) fn reach_alike(touches: &mut [BoxTouch], before: &GridBox<4>) {
+    let written: SmallVec<[Arc<Tracker>; 4]> =
+        touches.iter().filter(|touch| touch.write.is_some()).map(|touch| touch.tracker.clone()).collect();
+    for touch in touches.iter_mut().filter(|touch| touch.write.is_none()) {
+        if written.iter().any(|tracker| Arc::ptr_eq(tracker, &touch.tracker)) {
+            touch.read = touch.tracker.boxes().get(touch.region).map(|all| all.intersect(before));
+        }
+    }
+}
 
 impl<const D: usize> Launching<'_, D> {
     /// What is read of an array before the cells of it that are written, on the same lines.
@@ -99,8 +113,8 @@ impl<const D: usize> Launching<'_, D> {
 
     /// How many planes before a cell an access reads, at most.
     fn before(&self, arg: usize, access: &ArrayAccess, line: &Line) -> Result<i64, Error> {
-        let along = access.index.len() == D && (0..D).all(|d| d == line.axis || is_at(&access.index[d], d));
-        let reach = self.reach(access, line.axis).filter(|_| along);
+        let stays = |d: usize| d == line.axis || self.reach(access, d) == Some((0, 0));
+        let reach = self.reach(access, line.axis).filter(|_| (0..D).all(stays));
         let planes = reach.and_then(|(lo, hi)| match line.backward {
             false => (hi < 0).then(|| lo.checked_neg())?,
             true => (lo > 0).then_some(hi),
