@@ -46,7 +46,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     ///
     /// # Errors
-    /// None of its own. Failed work shows in what reads the array.
+    /// None of its own, but for an array that lies in a file and has no room as a whole where that is needed. Failed
+    /// work shows in what reads the array.
     #[track_caller]
     pub fn fill_ghosts(&mut self) -> Result<(), Error> {
         fill_ghosts(self)
@@ -157,6 +158,14 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
                 let owed = planar.and_then(|planar| Owed::of(planar, fixed, recorded)).map(Arc::new);
                 on_device.push((ghosts, storage, fixed, owed));
                 device_touches.push(touch);
+            }
+            _ if storage.backing().is_some() => {
+                return Err(Error::new(
+                    ErrorKind::Memory,
+                    "fill the ghosts of an array that lies in a file (`backed_by`)",
+                    "no room for it as a whole, and planes that do not stream",
+                    "raise the memory limit, or cut it along its first axis alone",
+                ));
             }
             _ => {
                 // Ghost planes between regions come home from a row as the neighbours were there, or before they were.

@@ -228,6 +228,16 @@ fn place<const D: usize>(prepared: &Prepared, acc: &TileAcc, target: &Target<'_,
         };
     };
     match target.device {
+        // There the host is the device.
+        Some(Device::Cpu) if acc.device() == Device::Cpu => {}
+        Some(Device::Cpu) if acc.folder().is_some() => {
+            return Err(Error::new(
+                ErrorKind::Device,
+                format!("{} on the device `cpu`", tried()),
+                format!("arrays that lie in files (`backed_by`), of an accelerator of `{}`", acc.device().name()),
+                "leave `.device(Device::Cpu)` out, or keep these arrays in memory",
+            ));
+        }
         Some(Device::Cpu) => return Ok(false),
         Some(Device::Hybrid) => {}
         Some(other) if other != acc.device() => {

@@ -154,7 +154,14 @@ impl Core {
             self.add_ghosts(&mut lock(&self.recorder), recorded, tracker, (fixed, Kind::Arriving, None));
             return true;
         }
-        if tracker.side() != Side::Chain && held.is_none() {
+        // Of an array in a file there is nothing to fill on the host.
+        let comes = || match &self.device {
+            Some(device) if tracker.storage().backing().is_some() => {
+                tracker.storage().device_bytes() as u64 > device.budget() || tracker.side() != Side::Device
+            }
+            _ => false,
+        };
+        if tracker.side() != Side::Chain && held.is_none() && !comes() {
             return false;
         }
         let chains = |planar: &Arc<Planar>| match self.device {

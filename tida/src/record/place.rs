@@ -207,6 +207,9 @@ impl Core {
     ) -> bool {
         let read = distinct(read);
         // Work that is under way there brings them: it is looked for first, since it may end meanwhile.
+        if all.iter().any(|tracker| tracker.storage().backing().is_some()) {
+            return false;
+        }
         let comes_anyway = read.iter().any(|tracker| {
             let mut nodes = Vec::new();
             tracker.pending(None, true, &mut nodes);
@@ -324,7 +327,8 @@ impl Core {
     /// Records the filling of ghosts on the host, of arrays whose chains had no need of them there: those between
     /// regions, and beyond ends that belong together.
     pub(super) fn record_host_fill<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
-        for tracker in trackers {
+        // Nobody has use for such ghosts in a file.
+        for tracker in trackers.filter(|tracker| tracker.storage().backing().is_none()) {
             if let (true, Some(planar)) = (tracker.ages.swap_due(false), tracker.planar()) {
                 let (planar, storage) = (planar.clone(), tracker.storage().clone());
                 let touch = Touch::new(tracker, None, Mode::Update);

@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::arrive::told_host;
+use super::files::Files;
 use super::form::{Forms, Planned};
 use super::link::{Packing, Packs};
 use super::operations::{OpWork, merged};
 use super::outcome::{failed, failure, skip_dependents};
-use super::ring::{Piece, Rolling};
+use super::ring::{Piece, Rolling, Through};
 use super::segments::{Segment, ring_fill, segments};
 use super::streams::{DOWN, RUN, Streams, UP};
 use super::{Chain, Link, Ready};
@@ -34,15 +35,38 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
     let chain = &ready.chain;
     let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
     skip_dependents(chain, &mut results);
+    let mut before: Vec<u64> = chain.arrays.iter().map(|tracker| written(tracker)).collect();
     let done = on_host(device, chain).and_then(|planars| {
         let mut due = vec![false; planars.len()];
-        let each = |segment| run_segment(device, chain, &planars, &segment, &mut due, &mut results);
+        let each = |segment| run_segment((device, chain, &planars), &segment, &mut due, &mut before, &mut results);
         segments(chain, &planars).into_iter().try_for_each(each)
     });
-    match done {
-        Ok(()) => results,
-        Err(error) => failed(chain, results, &error),
+    let Err(error) = done else { return results };
+    // A fill that set nothing in a file has lost nothing there.
+    let mut ended = failed(chain, results.clone(), &error);
+    for ((link, ended), result) in chain.links.iter().zip(&mut ended).zip(results) {
+        if is_whole(chain, link, &before) {
+            *ended = result;
+        }
     }
+    ended
+}
+
+/// Writes to the file of an array so far; 0 without one.
+fn written(tracker: &Tracker) -> u64 {
+    tracker.storage().backing().map_or(0, |backing| backing.writes())
+}
+
+/// Whether a link fills ghosts of fixed value alone, of an array in a file that nothing was `written` to since: it is as
+/// whole as before, whatever became of its chain.
+fn is_whole(chain: &Chain, link: &Link, before: &[u64]) -> bool {
+    let Some((array, _)) = link.filled() else { return false };
+    let tracker = &chain.arrays[array];
+    let is_fixed = |planar: &Arc<Planar>| !planar.facts().edges.filled && planar.ends().next().is_none();
+    tracker.storage().backing().is_some()
+        && tracker.storage().has_fixed_ghosts()
+        && written(tracker) == before[array]
+        && tracker.planar().is_some_and(is_fixed)
 }
 
 /// Brings the arrays to the host.
@@ -59,13 +83,12 @@ fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<Plan
 }
 
 /// Runs a segment to its end. `due` says of each array whether ghosts at its ends were filled on the unwrapped axis
-/// alone.
+/// alone, `before` how many writes to its file left it whole.
 fn run_segment(
-    device: &Arc<DeviceCore>,
-    chain: &Chain,
-    planars: &[&Arc<Planar>],
+    (device, chain, planars): (&Arc<DeviceCore>, &Chain, &[&Arc<Planar>]),
     segment: &Segment,
     due: &mut [bool],
+    before: &mut [u64],
     results: &mut [Result<(), Error>],
 ) -> Result<(), Error> {
     for number in segment.links.clone().filter(|number| results[*number].is_ok()) {
@@ -73,7 +96,10 @@ fn run_segment(
         if let Some(array) = ring_fill(link, planars) {
             due[array] = true;
         }
-        fix_ghosts(link, chain, planars);
+        fix_ghosts(link, chain, planars)?;
+        if let Some((array, _)) = link.filled() {
+            before[array] = written(&chain.arrays[array]);
+        }
     }
     if segment.period.is_none() {
         for (array, due) in due.iter_mut().enumerate().filter(|(_, due)| **due) {
@@ -91,13 +117,25 @@ fn run_segment(
 }
 
 /// Sets the ghosts of fixed value on the host that a link is to set, before anything of its segment is in a stream.
-pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) {
+///
+/// # Errors
+/// A file that cannot be read or written.
+pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) -> Result<(), Error> {
     if let Some((array, true)) = link.filled() {
+        let storage = chain.arrays[array].storage();
+        if let Some(backing) = storage.backing() {
+            if !storage.has_fixed_ghosts() {
+                // SAFETY: as below.
+                unsafe { planars[array].regional.fix_in_file(storage, backing)? };
+                storage.set_fixed_ghosts(true);
+            }
+            return Ok(());
+        }
         let storage = touched(chain, planars, array);
         // Planes that are packed came from a window, where edges are set as on the host: they have their value since
         // the host set it.
         if storage.is_packed() && storage.has_fixed_ghosts() {
-            return;
+            return Ok(());
         }
         storage.unpack_all();
         // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
@@ -105,6 +143,7 @@ pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) {
         unsafe { planars[array].regional.fill_on_host(storage, Which::Fixed) };
         storage.set_fixed_ghosts(true);
     }
+    Ok(())
 }
 
 /// The memory of an array that the host is about to write.
@@ -151,6 +190,8 @@ pub(super) struct Running<'a> {
     arrays: Vec<Rolling>,
     /// What packs those that move packed.
     packs: Option<Packs>,
+    /// What those pass through whose values lie in files.
+    files: Option<Files>,
     /// Rings of the pass under way, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
     pieces: Vec<Piece>,
@@ -187,6 +228,8 @@ impl<'a> Running<'a> {
         let plan = |room| plan_beside(room, lists, |room| forms.planned(room));
         let (arrays, packs, planned) = device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
         let Planned { form, schedule, .. } = planned;
+        let in_files = chain.arrays.iter().any(|tracker| tracker.storage().backing().is_some());
+        let files = in_files.then(|| Files::new(device, room)).transpose()?;
         Ok(Some(Running {
             streams: Streams::new(device),
             chain,
@@ -196,6 +239,7 @@ impl<'a> Running<'a> {
             boxes,
             arrays,
             packs,
+            files,
             rings: Vec::new(),
             pieces: Vec::new(),
             _rest: rest,
@@ -212,7 +256,10 @@ impl<'a> Running<'a> {
     /// # Errors
     /// As [`Streams::finish`].
     pub fn finish(self, put: Result<(), Error>, results: &mut [Result<(), Error>]) -> Result<(), Error> {
-        self.streams.finish(self.chain, put, results)
+        let finished = self.streams.finish(self.chain, put, results);
+        let Some(files) = self.files else { return finished };
+        let backings = self.arrays.iter().filter_map(|array| array.storage().backing());
+        finished.and(files.finish(backings))
     }
 
     /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions.
@@ -251,7 +298,7 @@ impl<'a> Running<'a> {
         let schedule = std::mem::take(&mut self.schedule);
         for array in self.arrays.iter().filter(|array| array.planar.facts().edges.fixed) {
             // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
-            unsafe { array.keep_edges(device, RUN)? };
+            unsafe { array.keep_edges(device, (RUN, self.files.as_mut()))? };
         }
         let every = download_event_interval(&schedule);
         let mut passes = schedule.passes.iter().peekable();
@@ -308,7 +355,9 @@ impl<'a> Running<'a> {
             let (shown, bytes) = (array.window.shown(&planes), array.bytes(&planes));
             // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps all
             // other work away.
-            let upload = || unsafe { array.upload(device, (UP, self.packs.as_mut()), planes.clone(), shift) };
+            let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
+            // SAFETY: as above.
+            let upload = || unsafe { array.upload(device, (UP, through), planes.clone(), shift) };
             device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
         }
         self.streams.loaded(uploads.iter().any(|planes| self.arrays[planes.array].packs()))
@@ -326,9 +375,9 @@ impl<'a> Running<'a> {
             let array = &mut self.arrays[*array];
             let shown = array.window.shown(planes);
             let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
-            let packs = self.packs.as_mut();
+            let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
             // SAFETY: as for loads; the operations that write the planes are done.
-            let download = || unsafe { array.download(device, (DOWN, packs), planes.clone(), shift) };
+            let download = || unsafe { array.download(device, (DOWN, through), planes.clone(), shift) };
             device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
         }
         device.backend().flush(DOWN)
