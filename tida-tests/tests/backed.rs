@@ -109,7 +109,7 @@ fn steps_share_a_pass_over_the_file() {
     let array = 130 * (64 * 96 + 16) * 8;
     let (read, written) =
         (after.file_read_bytes - before.file_read_bytes, after.file_written_bytes - before.file_written_bytes);
-    assert!(read >= array && read < array * 11 / 10, "{read} bytes read, of {array}");
+    assert!(read >= array && read < array * 12 / 10, "{read} bytes read, of {array}");
     assert!(written >= array && written < 2 * array * 11 / 10, "{written} bytes written, of {array}");
 }
 
@@ -350,4 +350,40 @@ fn work_goes_on_after_a_disk_has_failed() {
     // Arrays that were written are lost; others can be read, as often as it takes.
     assert!(u.read_box(u.domain()).is_err());
     assert!(next.read_box(next.domain()).is_ok() && next.read_box(next.domain()).is_ok());
+}
+
+/// A disk of so many bytes at a folder, if this user may mount one.
+struct SmallDisk<'a>(&'a Folder);
+
+impl SmallDisk<'_> {
+    fn mount(folder: &Folder, bytes: u64) -> Option<SmallDisk<'_>> {
+        let size = format!("size={bytes}");
+        let mut mount = std::process::Command::new("mount");
+        let mounted = mount.args(["-t", "tmpfs", "-o", &size, "tida-test"]).arg(&folder.0).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(SmallDisk(folder))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0.0).output();
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_who_builds_and_leaves_arrays_whole() {
+    let folder = Folder::new();
+    let Some(_disk) = SmallDisk::mount(&folder, 2 * MIB) else {
+        eprintln!("skipped: this user may not mount a small disk");
+        return;
+    };
+    let acc = backed(&folder.0).device(Device::Cpu).memory_limit(MIB / 4).build().unwrap();
+    let [mut u, mut next] = pair(&acc, [48, 24, 40], 1, Boundary::Fixed(0.25));
+    let third = TileArray::<f64, 3>::builder([192, 24, 40]).build(&acc).map(drop);
+    expect(third, ErrorKind::Io, &["make a file of", "bytes for an array", "free there", "free room on that disk"]);
+    steps(&mut u, &mut next, 3).unwrap();
+    drop(next.like().unwrap());
+    drop(next);
+    let known = heat(&in_memory(), 1, Boundary::Fixed(0.25), 3).0;
+    assert!(u.read_box(u.domain()).unwrap() == known);
 }

@@ -375,7 +375,8 @@ impl TileAccBuilder {
     ///
     /// Work on arrays that are larger streams: through windows of planes where they are cut along their first axis
     /// alone, else region by region (TiDA-acc §VI). If a limit is too small for the planes or regions that one step
-    /// needs, that work fails. On the CPU it changes nothing.
+    /// needs, that work fails. On the CPU it changes nothing, but for arrays that lie in files ([`backed_by`]): of those
+    /// so many bytes are in memory.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -388,6 +389,8 @@ impl TileAccBuilder {
     /// assert_eq!(u.read_box(GridBox::new([63, 0], [64, 2]))?, [63.0, 63.0]);
     /// # Ok(()) }
     /// ```
+    ///
+    /// [`backed_by`]: Self::backed_by
     pub fn memory_limit(mut self, bytes: impl IntoBytes) -> Self {
         self.memory_limit = Some(bytes.number_of_bytes());
         self
@@ -400,13 +403,13 @@ impl TileAccBuilder {
     /// Work streams from the disk by way of the host's memory to the device and back, by planes of the first axis; the
     /// more steps share a pass, the less the disk is used. Without a device, a part of the host's memory takes its
     /// place: [`memory_limit`](Self::memory_limit) says how much, else it is half of what is free. Beside that, copies
-    /// on their way from and to files take at most an eighth of it, and 64 MiB. Arrays that have room there stay there
-    /// between their uses. Results do not change.
+    /// on their way from and to files take at most an eighth of it, and 64 MiB; reads and writes by the host take 32 MiB
+    /// and what is read. Arrays that have room there stay there between their uses. Results do not change.
     ///
-    /// Such arrays are cut along their first axis alone, if they are larger than the limit, and no loop over them runs
-    /// on the CPU beside a device. There are no views of their regions; [`read_box`](crate::TileArray::read_box) and
+    /// Such arrays are cut along their first axis alone, which is not periodic, and no loop over them runs on the CPU
+    /// beside a device. There are no views of their regions; [`read_box`](crate::TileArray::read_box) and
     /// [`write_box`](crate::TileArray::write_box) read and write parts of them. A disk that fails is an error of the work
-    /// that needed it. The chapter on memory of the guide has more.
+    /// that needed it. The guide's chapter on arrays larger than memory has more.
     ///
     /// ```
     /// # use tida::prelude::*;

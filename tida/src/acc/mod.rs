@@ -148,7 +148,8 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn device_name(&self) -> Option<&str> {
-        self.core().device.as_ref().map(|device| device.backend().facts().name.as_str())
+        let device = self.core().device.as_ref().filter(|_| self.device() != Device::Cpu)?;
+        Some(device.backend().facts().name.as_str())
     }
 
     /// Bytes of memory of that device: all, and those free now if the driver says.

@@ -68,6 +68,10 @@ impl Folder {
         Ok(Arc::new(folder))
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Bytes read from files and written to them so far.
     pub fn moved(&self) -> (u64, u64) {
         (self.read.load(Ordering::Relaxed), self.written.load(Ordering::Relaxed))
@@ -183,9 +187,11 @@ impl Backing {
             if block.is_none() {
                 self.pread(block.insert(Blocks::new(ALIGN)).bytes(), place)?;
             }
-            let others = block.iter_mut().flat_map(|block| block.bytes().iter().enumerate());
-            for (n, byte) in others.filter(|(n, _)| at + n < lead || at + n >= end) {
-                from[at + n] = *byte;
+            let others = [at..lead.max(at).min(at + ALIGN), end.max(at).min(at + ALIGN)..at + ALIGN];
+            for range in others {
+                if let Some(block) = &mut block {
+                    from[range.clone()].copy_from_slice(&block.bytes()[range.start - at..range.end - at]);
+                }
             }
         }
         // What is written whole is not known any more until it is.

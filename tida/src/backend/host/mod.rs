@@ -29,9 +29,21 @@ pub(crate) fn open(memory: u64, threads: Option<usize>) -> Result<Arc<dyn Backen
         let advice = "free some threads or ask for fewer";
         Error::new(ErrorKind::Device, "start the threads of a device that is the host", found, advice)
     };
-    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
-    let kernels = builder.thread_name(|n| format!("tida-kernels-{n}")).build();
     let streams = (0..ALL_STREAMS).map(Stream::start).collect::<Result<Vec<Stream>, _>>();
+    let streams = streams.map_err(|e| no_threads(e.to_string()))?;
+    let usual = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.unwrap_or_else(usual) + 1;
+    let (send, receive) = std::sync::mpsc::channel();
+    if let Some(first) = streams.first() {
+        first.give(move || {
+            // Chains have their kernels in the first stream, whose thread is one of the pool: it starts them at once.
+            // Other streams find as many threads beside it.
+            let builder = rayon::ThreadPoolBuilder::new().thread_name(|n| format!("tida-kernels-{n}"));
+            let _ = send.send(builder.num_threads(threads).use_current_thread().build());
+            Ok(())
+        });
+    }
+    let kernels = receive.recv().map_err(|e| no_threads(e.to_string()))?;
     let facts = Facts {
         name: "the host".into(),
         target: "native".into(),
@@ -46,7 +58,7 @@ pub(crate) fn open(memory: u64, threads: Option<usize>) -> Result<Arc<dyn Backen
         facts,
         pool: Pool::new(memory),
         kernels: Arc::new(kernels.map_err(|e| no_threads(e.to_string()))?),
-        streams: streams.map_err(|e| no_threads(e.to_string()))?,
+        streams,
     }))
 }
 

@@ -373,6 +373,20 @@ impl Rolling {
         files::Stretch { memory: &self.memory, place, storage: self.storage(), region: stretch.region, at, bytes }
     }
 
+    /// Says to what planes pass through that they will be uploaded, if they come from a file.
+    pub fn announce(&self, files: &Files, planes: &Range<i64>, shift: i64) {
+        let planes = self.coming(planes);
+        for stretch in self.stretches(&planes, shift) {
+            if self.storage().backing().is_none() || !self.storage().host_touched(stretch.region) {
+                continue;
+            }
+            for (ty, before) in self.planar.facts().element.placed_components() {
+                let place = self.cells * before + stretch.slot * ty.size();
+                files.announce(self.in_file(&stretch, (before, ty.size()), place));
+            }
+        }
+    }
+
     /// Copies planes to the device. They are for use once they have [entered](Rolling::entered).
     ///
     /// # Safety
@@ -408,7 +422,7 @@ impl Rolling {
                         _ if zero => backend.zero(stream, &self.memory, to, bytes)?,
                         _ if storage.backing().is_some() => {
                             let stretch = self.in_file(&stretch, (before, size), to);
-                            files.iter_mut().try_for_each(|files| files.load(device, stream, stretch))?;
+                            files.iter_mut().try_for_each(|files| files.load(stream, stretch))?;
                         }
                         _ => {
                             let from = self.host(&storage, &stretch, before, size);
@@ -464,7 +478,7 @@ impl Rolling {
                     unsafe {
                         if storage.backing().is_some() {
                             let stretch = self.in_file(&stretch, (before, size), from);
-                            files.iter_mut().try_for_each(|files| files.store(device, stream, stretch))?;
+                            files.iter_mut().try_for_each(|files| files.store(stream, stretch))?;
                             device.counts.download(bytes);
                             continue;
                         }
@@ -605,7 +619,7 @@ impl Rolling {
                     }
                     None if self.storage().backing().is_some() => {
                         let stretch = self.in_file(&stretch, (before, size), to);
-                        files.iter_mut().try_for_each(|files| files.load(device, stream, stretch))?;
+                        files.iter_mut().try_for_each(|files| files.load(stream, stretch))?;
                         device.counts.upload(bytes);
                     }
                     None => {

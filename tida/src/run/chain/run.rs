@@ -178,6 +178,9 @@ fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<
     Ok((made, packs, planned))
 }
 
+/// Blocks whose planes are read while the one before them is put into streams.
+const AHEAD: usize = 3;
+
 /// A chain on its way.
 pub(super) struct Running<'a> {
     streams: Streams<'a>,
@@ -313,6 +316,7 @@ impl<'a> Running<'a> {
                 self.start_pass(pass);
                 shift = pass.shift;
             }
+            self.announce(&schedule, number, shift);
             let marked = |store: Option<usize>| store.map(|number| marked_at(number, every));
             if !block.uploads.is_empty() {
                 self.streams.wait(UP, block.uploads_after, marked(block.uploads_after))?;
@@ -341,6 +345,22 @@ impl<'a> Running<'a> {
             unsaid &= !tells;
         }
         Ok(())
+    }
+
+    /// Says which planes the next blocks of a pass will bring from files: those of which all is known by block `number`
+    /// that they have to come after.
+    fn announce(&self, schedule: &Schedule, number: usize, shift: i64) {
+        let Some(files) = &self.files else { return };
+        let pass = schedule.passes.iter().find(|pass| pass.first_block > number);
+        let end = pass.map_or(schedule.blocks.len(), |pass| pass.first_block).min(number + AHEAD);
+        for block in &schedule.blocks[number..end] {
+            if block.uploads_after.is_some_and(|before| before >= number) {
+                break;
+            }
+            for Planes { array, planes } in &block.uploads {
+                self.arrays[*array].announce(files, planes, shift);
+            }
+        }
     }
 
     /// Brings planes to the windows. The stream waits for what it has to wait for.
