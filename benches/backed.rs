@@ -1,10 +1,10 @@
 //! Arrays that lie in files: heat on two arrays that together take four times the memory allowed, one step a pass and
 //! 20, against the disk alone and against the same steps in memory.
 //!
-//! `cargo bench --bench backed -- FOLDER [CELLS [MIB]]`: a cube of so many cells along each axis (512), with so many MiB
-//! allowed (a quarter of both arrays). The disk alone reads one file and writes another of an array's size at the same
-//! time, past the system's cache, in pieces of 8 MiB by one thread each way, as the library does. All in turn, so that a
-//! disk that others use too is the same for each; prints the medians and the ratios.
+//! `cargo bench --bench backed -- FOLDER [CELLS [MIB]]`: a cube of so many cells along each axis (512), with so many
+//! MiB allowed (a quarter of both arrays). The disk alone reads one file and writes another of an array's size at the
+//! same time, past the system's cache, in pieces of 8 MiB by one thread each way, as the library does. All in turn, so
+//! that a disk that others use too is the same for each; prints the medians and the ratios.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

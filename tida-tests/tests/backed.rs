@@ -283,6 +283,46 @@ fn what_cannot_run_says_so_before_anything_is_touched() {
     expect(error, ErrorKind::Io, &["bytes for an array", "free there", "free room on that disk"]);
 }
 
+#[test]
+fn ghosts_between_regions_have_no_values_in_a_file() {
+    let folder = Folder::new();
+    for acc in in_files(&folder.0, MIB / 4) {
+        let [mut u, mut next] = pair(&acc, [48, 24, 40], 3, Boundary::Fixed(0.5));
+        steps(&mut u, &mut next, 2).unwrap();
+        let between = u.read_grown_box(1, GridBox::new([15, 0, 0], [17, 1, 1])).map(drop);
+        expect(between, ErrorKind::Ghost, &["ghosts between regions", "backed_by"]);
+        u.allow_stale_ghosts();
+        let tile = TileIter::new(&u).grown(1).next().unwrap();
+        let grown = compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0));
+        expect(grown, ErrorKind::Ghost, &["over grown tiles", "one region"]);
+        // Values of before are there, and outside the domain the fixed one is.
+        assert_eq!(u.read_grown_box(0, GridBox::new([-1, 0, 0], [0, 1, 2])).unwrap(), [0.5; 2]);
+        steps(&mut u, &mut next, 1).unwrap();
+        let [mut v, mut rest] = pair(&in_memory(), [48, 24, 40], 1, Boundary::Fixed(0.5));
+        steps(&mut v, &mut rest, 3).unwrap();
+        assert!(u.read_box(u.domain()).unwrap() == v.read_box(v.domain()).unwrap(), "{acc}");
+    }
+}
+
+#[test]
+fn the_host_overwrites_what_is_whole_in_memory() {
+    let folder = Folder::new();
+    for acc in in_files(&folder.0, 4 * MIB) {
+        let [mut u, mut next] = pair(&acc, [48, 24, 40], 2, Boundary::Fixed(0.5));
+        let [mut v, mut rest] = pair(&in_memory(), [48, 24, 40], 2, Boundary::Fixed(0.5));
+        for round in 0..3 {
+            for (one, other) in [(&mut u, &mut next), (&mut v, &mut rest)] {
+                steps(one, other, 3).unwrap();
+                one.fill(|at| value(at) + round as f64).unwrap();
+                steps(one, other, 2).unwrap();
+                other.write_box(GridBox::new([3, 0, 0], [40, 24, 40]), &[round as f64; 37 * 24 * 40]).unwrap();
+            }
+        }
+        assert!(u.read_box(u.domain()).unwrap() == v.read_box(v.domain()).unwrap(), "{acc}");
+        assert!(next.read_box(next.domain()).unwrap() == rest.read_box(rest.domain()).unwrap(), "{acc}");
+    }
+}
+
 /// Runs steps with a disk that fails after so many reads or writes; gives the error, and whether the values of before
 /// the last step are whole still.
 fn failing(folder: &Path, device: TileAccBuilder, reads: Option<u64>, writes: Option<u64>) -> (Option<Error>, bool) {

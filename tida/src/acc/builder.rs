@@ -375,8 +375,8 @@ impl TileAccBuilder {
     ///
     /// Work on arrays that are larger streams: through windows of planes where they are cut along their first axis
     /// alone, else region by region (TiDA-acc §VI). If a limit is too small for the planes or regions that one step
-    /// needs, that work fails. On the CPU it changes nothing, but for arrays that lie in files ([`backed_by`]): of those
-    /// so many bytes are in memory.
+    /// needs, that work fails. On the CPU it changes nothing, but for arrays that lie in files ([`backed_by`]): of
+    /// those so many bytes are in memory.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -402,9 +402,10 @@ impl TileAccBuilder {
     ///
     /// Work streams from the disk by way of the host's memory to the device and back, by planes of the first axis; the
     /// more steps share a pass, the less the disk is used. Without a device, a part of the host's memory takes its
-    /// place: [`memory_limit`](Self::memory_limit) says how much, else it is half of what is free. Beside that, copies
-    /// on their way from and to files take at most an eighth of it, and 64 MiB; reads and writes by the host take 32 MiB
-    /// and what is read. Arrays that have room there stay there between their uses. Results do not change.
+    /// place: [`memory_limit`](Self::memory_limit) says how much, else it is half of what is free. Copies on their way
+    /// from and to files take an eighth of that, at most 64 MiB, which comes from the limit on the CPU and is beside it
+    /// on a device; reads and writes by the host take 32 MiB and what is read. Arrays that have room in memory stay
+    /// there between their uses. Results do not change.
     ///
     /// Such arrays are cut along their first axis alone, which is not periodic, and no loop over them runs on the CPU
     /// beside a device. There are no views of their regions; [`read_box`](crate::TileArray::read_box) and

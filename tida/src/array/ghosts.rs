@@ -59,7 +59,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// On a device, call it before the cells are written: ghosts that a fill has set have no defined value once a sweep
     /// has overwritten all cells of their region, since what is overwritten is not brought there. Ghosts that the user
     /// set are brought. Where an array is cut along its first axis alone, ghosts between its regions have no memory of
-    /// their own on a device until this is called once.
+    /// their own on a device until this is called once. Where it lies in a file
+    /// ([`backed_by`](crate::TileAccBuilder::backed_by)) they never have, and this changes nothing for an array of several
+    /// regions.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -77,8 +79,10 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn allow_stale_ghosts(&mut self) {
-        self.acc.core().separate(&self.tracker);
-        self.tracker.ages.ghosts_allowed();
+        if self.has_ghosts_between() {
+            self.acc.core().separate(&self.tracker);
+            self.tracker.ages.ghosts_allowed();
+        }
     }
 }
 

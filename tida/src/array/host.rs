@@ -176,6 +176,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             let found = format!("{} regions", self.regions());
             return Err(Error::new(ErrorKind::Argument, tried(), found, "count regions from 0"));
         };
+        if grown.contains_box(cells) && !self.has_ghosts_between() && !self.layout.realm(region).contains_box(cells) {
+            let found = "ghosts between regions, which have no values where the array lies in a file (`backed_by`)";
+            let advice = "keep the box inside the cells that the region owns and ghosts outside the domain";
+            return Err(Error::new(ErrorKind::Ghost, tried(), found, advice));
+        }
         if grown.contains_box(cells) {
             return Ok(if cells.is_empty() { 0 } else { cells.cells() });
         }

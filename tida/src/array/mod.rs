@@ -322,6 +322,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Touch::new(&self.tracker, region, mode)
     }
 
+    /// Whether ghosts between its regions have values: not where it lies in a file. True of one region.
+    fn has_ghosts_between(&self) -> bool {
+        self.storage.backing().is_none() || self.regions() == 1
+    }
+
     /// Waits until the host may read all values.
     #[track_caller]
     fn wait_to_read(&self) -> Result<(), Error> {

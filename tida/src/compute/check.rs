@@ -121,6 +121,14 @@ pub(crate) fn check<'a, const D: usize>(
         match info {
             ArgInfo::Tiled(tiled) => {
                 key.args.push(Arc::as_ptr(tiled.tracker) as usize);
+                if target.grown && tiled.layout.regions.len() > 1 && tiled.tracker.storage().backing().is_some() {
+                    return Err(Error::new(
+                        ErrorKind::Ghost,
+                        format!("compute the kernel at {} over grown tiles", prepared.place()),
+                        format!("`{}`, which lies in a file (`backed_by`) in several regions", launch.name(number)),
+                        "build it with one region: those have no ghosts between them there",
+                    ));
+                }
                 let (touch, read) = launch.tiled(number, tiled, plan, &mut valid_only)?;
                 for touch in [touch].into_iter().chain(read) {
                     beside(&touch, tiled, &mut touches);

@@ -20,8 +20,8 @@ pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> R
     })
 }
 
-/// Calls `run` with pieces of boxes that start at multiples of `grain`, in the current thread pool. The error is that of
-/// the first cell in row-major order.
+/// Calls `run` with pieces of boxes that start at multiples of `grain`, in the current thread pool. The error is that
+/// of the first cell in row-major order.
 pub(crate) fn run_pieces(
     boxes: &[(usize, GridBox<4>)],
     grain: [i64; 4],

@@ -168,7 +168,9 @@ impl Core {
             Some(_) => planar.facts().period.is_none() || planar.facts().is_ring(),
             None => chain::wave::can_fill(planar),
         };
-        let by_regions = tracker.planar().is_none() && self.device.is_some() && tracker.regional().is_some();
+        let in_memory = tracker.storage().backing().is_none();
+        let by_regions =
+            tracker.planar().is_none() && self.device.is_some() && tracker.regional().is_some() && in_memory;
         let Some(kind) = of_fill(held, tracker.planar().is_some_and(chains), by_regions) else { return false };
         self.wait_for_room();
         let room = self.device.as_ref().and_then(|device| {

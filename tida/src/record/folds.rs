@@ -19,8 +19,8 @@ impl Core {
     /// The place of a reduction in the chain that still takes work, if it reads what streams there and can be a part of
     /// it. What it finds takes so many `bytes` until it has found all, which depends on whether it finds it by planes.
     ///
-    /// A reduction opens no chain: if nothing else streams its arrays, the host is faster than the link. But arrays that
-    /// lie in files are never on the host.
+    /// A reduction opens no chain: if nothing else streams its arrays, the host is faster than the link. But arrays
+    /// that lie in files are never on the host.
     pub fn place_of_fold(self: &Arc<Core>, work: &TileWork<'_>, bytes: impl Fn(bool) -> u64) -> Option<Place> {
         let device = self.device.as_ref()?;
         let most = device.budget() / LISTS;

@@ -266,6 +266,10 @@ impl Core {
     /// Gives the regions of an array ghosts of their own on the device, if they lie in a row there: its memory is given
     /// back, and they come back apart.
     pub fn separate(self: &Arc<Core>, tracker: &Arc<Tracker>) {
+        // In a file they have none.
+        if tracker.storage().backing().is_some() {
+            return;
+        }
         let (Some(device), true) = (self.device.clone(), tracker.storage().leave_row()) else { return };
         // What comes home as ghosts between regions may be of before the last fill.
         tracker.ages.ghosts_lost();

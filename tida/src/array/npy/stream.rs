@@ -42,8 +42,8 @@ pub(crate) struct Values<'a, const D: usize> {
 }
 
 impl<const D: usize> Values<'_, D> {
-    /// Sets the values of a box from a file's data. `fortran`: first axis contiguous, components outermost. `swapped`: of the
-    /// other byte order. Gives how many values saturated.
+    /// Sets the values of a box from a file's data. `fortran`: first axis contiguous, components outermost. `swapped`:
+    /// of the other byte order. Gives how many values saturated.
     ///
     /// # Safety
     /// The array has these components, and no one else accesses it.

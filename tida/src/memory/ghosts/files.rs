@@ -1,5 +1,7 @@
 //! Ghosts of arrays whose values lie in a file.
 
+use std::ops::Range;
+
 use super::compile::{Site, Where};
 use super::plan::{GhostCopy, of_region};
 use super::regions::Regional;
@@ -10,16 +12,17 @@ use crate::memory::slab::{Slab, slabs};
 use crate::memory::storage::Storage;
 
 impl Regional {
-    /// Sets the ghosts of fixed value in the file, slab by slab.
+    /// Sets the ghosts of fixed value of some regions in the file, slab by slab.
     ///
     /// # Errors
     /// A read or a write that failed.
     ///
     /// # Safety
-    /// The storage is that of an array of this geometry, whose file this is, and no one else touches it.
-    pub unsafe fn fix_in_file(&self, storage: &Storage, backing: &Backing) -> Result<(), Error> {
+    /// The storage is that of an array of this geometry, whose file this is, and no one else touches these regions.
+    pub unsafe fn fix_in_file(&self, storage: &Storage, backing: &Backing, regions: Range<usize>) -> Result<(), Error> {
         let (plan, axis) = (self.plan(), 4 - self.rank);
-        for (region, of) in self.layout.regions.iter().enumerate() {
+        let all = self.layout.regions.iter().enumerate();
+        for (region, of) in all.take(regions.end).skip(regions.start) {
             let fixed = || plan.phases.iter().flat_map(|phase| of_region(&phase.fixed, region));
             let was_touched = storage.host_touched(region);
             for planes in slabs(of, axis, self.element.bytes(), of.grown.lo[axis]..of.grown.hi[axis]) {

@@ -1,9 +1,9 @@
 //! Planes of arrays whose values lie in files, on their way from the disk to a window and back.
 //!
 //! They pass through *stages*: memory of the host that the device copies from and to. Threads read ahead of the thread
-//! that puts a chain's commands into streams, in the order in which it will want planes, as far as there are stages. One
-//! more writes, once the device has filled a stage: what is not on the disk yet is never more than those stages. What is
-//! still to be written is not read before it is; reads wait for nothing else.
+//! that puts a chain's commands into streams, in the order in which it will want planes, as far as there are stages.
+//! One more writes, once the device has filled a stage: what is not on the disk yet is never more than those stages.
+//! What is still to be written is not read before it is; reads wait for nothing else.
 
 use std::collections::VecDeque;
 use std::mem::take;
@@ -144,8 +144,8 @@ impl State {
         all.any(|other| other.is(piece))
     }
 
-    /// Has a piece read next that someone waits for. It may come before others that were announced, if there was nothing
-    /// to read of it then: one of those has to leave its stage.
+    /// Has a piece read next that someone waits for. It may come before others that were announced, if there was
+    /// nothing to read of it then: one of those has to leave its stage.
     fn hurry(&mut self, piece: &Piece) {
         if self.reading.iter().any(|other| other.is(piece)) {
             return;

@@ -57,8 +57,8 @@ fn written(tracker: &Tracker) -> u64 {
     tracker.storage().backing().map_or(0, |backing| backing.writes())
 }
 
-/// Whether a link fills ghosts of fixed value alone, of an array in a file that nothing was `written` to since: it is as
-/// whole as before, whatever became of its chain.
+/// Whether a link fills ghosts of fixed value alone, of an array in a file that nothing was `written` to since: it is
+/// as whole as before, whatever became of its chain.
 fn is_whole(chain: &Chain, link: &Link, before: &[u64]) -> bool {
     let Some((array, _)) = link.filled() else { return false };
     let tracker = &chain.arrays[array];
@@ -126,7 +126,7 @@ pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) -
         if let Some(backing) = storage.backing() {
             if !storage.has_fixed_ghosts() {
                 // SAFETY: as below.
-                unsafe { planars[array].regional.fix_in_file(storage, backing)? };
+                unsafe { planars[array].regional.fix_in_file(storage, backing, 0..storage.regions())? };
                 storage.set_fixed_ghosts(true);
             }
             return Ok(());
