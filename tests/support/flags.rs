@@ -117,9 +117,12 @@ pub struct Flags {
     /// Where to run
     #[arg(long, default_value = "auto")]
     pub device: DeviceFlag,
-    /// Bytes that arrays may take on a device, such as 2000000 or 2GiB
+    /// Bytes that arrays may take on a device, or with --backed in memory, such as 2000000 or 2GiB
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub memory_limit: Option<u64>,
+    /// Keep arrays in files of this folder, with --memory-limit for what is in memory of them
+    #[arg(long, value_name = "FOLDER")]
+    pub backed: Option<PathBuf>,
     /// Steps that may be recorded ahead of the work
     #[arg(long, alias = "lookahead", value_name = "STEPS", value_parser = clap::value_parser!(u64).range(1..))]
     pub look_ahead: Option<u64>,
@@ -391,13 +394,14 @@ mod tests {
             &ALL,
             "x --size 32 --steps 5 --dims 2 --dtype f32 --regions 4 --tile 8x16 --ghost 2 --boundary reflect \
              --device cpu --memory-limit 1MB --look-ahead 3 --threads 2 --verify --json --output o.npy --png o.png \
-             --timeline t.svg --animate a.png",
+             --timeline t.svg --animate a.png --backed /tmp",
         )?;
         assert_eq!((settings.shape, settings.steps, settings.dtype), (vec![32; 2], 5, Dtype::F32));
         assert_eq!((settings.regions, settings.tile), (vec![4, 1], vec![8, 16]));
         assert_eq!((settings.edge, settings.ghost), (Edge::Reflect, 2));
         assert!(settings.verify && settings.flags.json);
         assert_eq!((settings.flags.memory_limit, settings.flags.look_ahead), (Some(1_000_000), Some(3)));
+        assert_eq!(settings.flags.backed, Some("/tmp".into()));
         assert_eq!(check(&ALL, "x --lookahead 4")?.flags.look_ahead, Some(4));
         assert_eq!(settings.flags.timeline, Some(TimelineFile::Svg("t.svg".into())));
         let chrome = check(&ALL, "x --timeline a/t.json")?.flags.timeline;

@@ -102,6 +102,9 @@ impl Settings {
         if let Some(bytes) = flags.memory_limit {
             builder = builder.memory_limit(bytes);
         }
+        if let Some(folder) = &flags.backed {
+            builder = builder.backed_by(folder);
+        }
         let acc = builder.timeline(flags.timeline.is_some()).build()?;
         say_where(self.example.name, &acc);
         Ok(acc)

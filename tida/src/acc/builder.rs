@@ -2,6 +2,7 @@
 
 mod choice;
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
@@ -12,12 +13,13 @@ use super::describe::Missed;
 use super::{Handle, TileAcc, settings};
 use crate::backend::cpu::Caches;
 use crate::backend::sim::{self, SimDevice};
-use crate::backend::{cuda, opencl};
+use crate::backend::{cuda, host, opencl};
 use crate::bytes::{IntoBytes, bytes_from};
 use crate::device::core::{DeviceCore, Opened};
 use crate::device::plans::PlansAsked;
 use crate::device::timeline::Recorder;
 use crate::error::{Error, ErrorKind};
+use crate::memory::backing::{FailAfter, Folder};
 use crate::record::driver::{Core, PATIENCE, PAUSE, Waits};
 use crate::run::chain::wave::Host;
 
@@ -186,6 +188,8 @@ pub struct TileAccBuilder {
     fuse: Option<Fuse>,
     join: Option<bool>,
     compile: Option<Compile>,
+    backed: Option<PathBuf>,
+    fails: FailAfter,
     #[cfg(test)]
     opened: Option<Arc<Opened>>,
 }
@@ -238,6 +242,16 @@ pub enum Fuse {
 
 /// Sweeps that may wait to run before the recorder waits for one to finish.
 const LOOK_AHEAD: usize = 4096;
+
+/// Loops on both sides have no arrays in files.
+fn on_both_sides() -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        "keep arrays in files (`backed_by`)",
+        "the device `hybrid`, whose loops run on the CPU too",
+        "choose one device, or the CPU alone",
+    )
+}
 
 /// Bytes over the link that take longer than a few launches.
 const STREAM_FROM: u64 = 32 << 20;
@@ -361,7 +375,8 @@ impl TileAccBuilder {
     ///
     /// Work on arrays that are larger streams: through windows of planes where they are cut along their first axis
     /// alone, else region by region (TiDA-acc §VI). If a limit is too small for the planes or regions that one step
-    /// needs, that work fails. On the CPU it changes nothing.
+    /// needs, that work fails. On the CPU it changes nothing, but for arrays that lie in files ([`backed_by`]): of
+    /// those so many bytes are in memory.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -374,8 +389,50 @@ impl TileAccBuilder {
     /// assert_eq!(u.read_box(GridBox::new([63, 0], [64, 2]))?, [63.0, 63.0]);
     /// # Ok(()) }
     /// ```
+    ///
+    /// [`backed_by`]: Self::backed_by
     pub fn memory_limit(mut self, bytes: impl IntoBytes) -> Self {
         self.memory_limit = Some(bytes.number_of_bytes());
+        self
+    }
+
+    /// Keeps the values of arrays in files of this folder, in place of the host's memory: for arrays that are larger
+    /// than that. The files have no name, so nothing is left of them when the program ends. An array's room on the disk
+    /// is taken when it is built.
+    ///
+    /// Work streams from the disk by way of the host's memory to the device and back, by planes of the first axis; the
+    /// more steps share a pass, the less the disk is used. Without a device, a part of the host's memory takes its
+    /// place: [`memory_limit`](Self::memory_limit) says how much, else it is half of what is free. Copies on their way
+    /// from and to files take an eighth of that, at most 64 MiB, which comes from the limit on the CPU and is beside it
+    /// on a device; reads and writes by the host take 32 MiB and what is read. Arrays that have room in memory stay
+    /// there between their uses. Results do not change.
+    ///
+    /// Such arrays are cut along their first axis alone, which is not periodic, and no loop over them runs on the CPU
+    /// beside a device. There are no views of their regions; [`read_box`](crate::TileArray::read_box) and
+    /// [`write_box`](crate::TileArray::write_box) read and write parts of them. A disk that fails is an error of the work
+    /// that needed it. The guide's chapter on arrays larger than memory has more.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let folder = std::env::temp_dir(); // a folder of a fast local disk
+    /// let acc = TileAcc::builder().device(Device::Cpu).backed_by(folder).memory_limit("256 KiB").build()?;
+    /// let mut u = TileArray::<f64, 2>::builder([256, 512]).build(&acc)?; // 1 MiB
+    /// for tile in TileIter::new(&u) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = at[0] as f64))?;
+    /// }
+    /// assert_eq!(u.read_box(GridBox::new([255, 0], [256, 2]))?, [255.0, 255.0]);
+    /// # Ok(()) }
+    /// ```
+    pub fn backed_by(mut self, folder: impl AsRef<Path>) -> Self {
+        self.backed = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Reads from files and writes to them fail after so many that went well. For tests.
+    #[doc(hidden)]
+    pub fn fail_files(mut self, reads: Option<u64>, writes: Option<u64>) -> Self {
+        self.fails = FailAfter { reads, writes };
         self
     }
 
@@ -546,6 +603,15 @@ impl TileAccBuilder {
             Some(opened) => (Device::OpenCl, Some(opened)),
             None => (device, opened),
         };
+        let folder = self.backed.as_deref().map(|path| Folder::new(path, self.fails)).transpose()?;
+        let opened = match (opened, &folder) {
+            (Some(_), Some(_)) if hybrid => return Err(on_both_sides()),
+            (None, Some(_)) => {
+                let memory = limit.unwrap_or_else(|| host::available() / 2);
+                Some(Arc::new(Opened::new(host::open(memory.saturating_add(memory / 16), threads)?)))
+            }
+            (opened, _) => opened,
+        };
         let core = opened.map(|opened| {
             let facts = opened.backend().facts();
             // Loops on both sides are parted by the times that they take; native forms have no plans.
@@ -570,7 +636,7 @@ impl TileAccBuilder {
         // Loops on both sides bring parts of arrays there and back.
         let stream_from = if hybrid { u64::MAX } else { stream_from.unwrap_or(STREAM_FROM) };
         let core = Core::start(threads, waits, stream_from, core, Host::new(caches), timeline)?;
-        Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid, missed }) })
+        Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid, folder, missed }) })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What an accelerator runs on, in words.
 
 use std::fmt;
+use std::path::Path;
 
 use super::TileAcc;
 use super::builder::Device;
@@ -26,6 +27,8 @@ struct Place<'a> {
     vectors: &'a str,
     /// The device's name; none where work runs on the CPU alone.
     name: Option<&'a str>,
+    /// Where the values of arrays lie, if not in memory.
+    folder: Option<&'a Path>,
     /// Bytes of the device's memory, and those that are free by its driver.
     memory: Option<(u64, Option<u64>)>,
     missed: &'a [Missed],
@@ -37,7 +40,10 @@ struct Place<'a> {
 /// was found, `CPU, 8 threads, AVX-512 (no CUDA: tried to load the CUDA driver, found none of ..; no OpenCL GPU: ..)`.
 impl fmt::Display for TileAcc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let memory = self.device_memory();
+        let memory = match (self.device(), &self.core().device) {
+            (Device::Cpu, Some(device)) => Some((device.budget(), None)),
+            _ => self.device_memory(),
+        };
         // Of other programs' memory OpenCL does not know.
         let known = self.device() != Device::OpenCl;
         let place = Place {
@@ -46,6 +52,7 @@ impl fmt::Display for TileAcc {
             threads: self.threads(),
             vectors: widest_vectors(),
             name: self.device_name(),
+            folder: self.folder().map(|folder| folder.path()),
             memory: memory.map(|(all, free)| (all, free.filter(|_| known))),
             missed: &self.handle.missed,
         };
@@ -55,10 +62,13 @@ impl fmt::Display for TileAcc {
 
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { device, hybrid, threads, vectors, name, memory, missed } = self;
+        let Place { device, hybrid, threads, vectors, name, folder, memory, missed } = self;
         let threads = format!("{threads} thread{}", if *threads == 1 { "" } else { "s" });
         let Some(name) = name else {
             write!(f, "CPU, {threads}, {vectors}")?;
+            if let (Some(folder), Some((all, _))) = (folder, memory) {
+                write!(f, ", arrays in files of {}, {} of them in memory", folder.display(), Bytes(*all))?;
+            }
             return self.why_not_more(f, missed);
         };
         if *hybrid {
@@ -76,6 +86,9 @@ impl fmt::Display for Place<'_> {
         }
         if !*hybrid {
             write!(f, ", {threads} beside it")?;
+        }
+        if let Some(folder) = folder {
+            write!(f, ", arrays in files of {}", folder.display())?;
         }
         self.why_not_more(f, missed)
     }
@@ -127,6 +140,7 @@ mod tests {
         threads: 8,
         vectors: "AVX-512",
         name: None,
+        folder: None,
         memory: None,
         missed: &[],
     };
@@ -151,6 +165,15 @@ mod tests {
         assert_eq!(
             said(Place { hybrid: true, ..H200.clone() }),
             "CPU, 8 threads, AVX-512, and at once CUDA: NVIDIA H200, 139 GiB of 140 GiB free"
+        );
+        let folder = Some(Path::new("/scratch"));
+        assert_eq!(
+            said(Place { folder, memory: Some((1 << 30, None)), ..CPU }),
+            "CPU, 8 threads, AVX-512, arrays in files of /scratch, 1.0 GiB of them in memory"
+        );
+        assert_eq!(
+            said(Place { folder, ..H200 }),
+            "CUDA: NVIDIA H200, 139 GiB of 140 GiB free, 8 threads beside it, arrays in files of /scratch"
         );
         let gpu = Place { device: Device::OpenCl, name: Some("A GPU"), memory: Some((24 << 30, None)), ..CPU };
         assert_eq!(said(gpu.clone()), "OpenCL: A GPU, 24 GiB of memory, 8 threads beside it");

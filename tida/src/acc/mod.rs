@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
+use crate::memory::backing::Folder;
 use crate::memory::node::{Done, Node, Queue, Work};
 use crate::memory::tracker::Touch;
 use crate::record::driver::Core;
@@ -55,6 +56,8 @@ struct Handle {
     device: Device,
     /// Loops run on both sides if they do not say where.
     hybrid: bool,
+    /// Where the values of arrays lie, if not in the host's memory.
+    folder: Option<Arc<Folder>>,
     /// Better devices that were looked for, and are not there.
     missed: Vec<Missed>,
 }
@@ -147,7 +150,8 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn device_name(&self) -> Option<&str> {
-        self.core().device.as_ref().map(|device| device.backend().facts().name.as_str())
+        let device = self.core().device.as_ref().filter(|_| self.device() != Device::Cpu)?;
+        Some(device.backend().facts().name.as_str())
     }
 
     /// Bytes of memory of that device: all, and those free now if the driver says.
@@ -196,7 +200,9 @@ impl TileAcc {
     pub fn stats(&self) -> Stats {
         let core = self.core();
         let stats = core.device.as_ref().map_or_else(|| core.host.stats(), |device| device.stats());
-        Stats { busy: core.timeline.as_ref().and_then(|recorder| recorder.busy()), ..stats }
+        let (file_read_bytes, file_written_bytes) = self.folder().map_or((0, 0), |folder| folder.moved());
+        let busy = core.timeline.as_ref().and_then(|recorder| recorder.busy());
+        Stats { file_read_bytes, file_written_bytes, busy, ..stats }
     }
 
     /// What became of work over arrays that have no room as a whole, of the last 64 times that sweeps, ghost fills and
@@ -388,6 +394,11 @@ impl TileAcc {
     pub fn warm_up(&self) -> Result<u64, Error> {
         self.core().sync()?;
         Ok(self.core().device.as_ref().map_or(0, |device| device.compiler().settle()))
+    }
+
+    /// The folder whose files have the values of arrays, if there is one.
+    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
+        self.handle.folder.as_ref()
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -13,7 +13,7 @@ use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
 use crate::memory::coding::{Coding, Compress, Saturation, paths};
 use crate::memory::element::Element;
-use crate::memory::ghosts::planes::planar;
+use crate::memory::ghosts::planes::{Planar, planar};
 use crate::memory::ghosts::regions::regional;
 use crate::memory::layout::{Boundary, Centering, Cuts, Layout, LayoutError};
 use crate::memory::row::Row;
@@ -326,6 +326,10 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self.check_ghost(&cuts)?;
         let boundaries = self.boundaries()?;
         let coding = self.coding()?.map(Arc::new);
+        if acc.folder().is_some() && coding.as_ref().is_some_and(|coding| coding.packs()) {
+            let advice = "use `Compress::Device`, whose codes take less of the disk too, or keep arrays in memory";
+            return Err(self.error(ErrorKind::Argument, "`Compress::Link`, where arrays lie in files", advice));
+        }
         let element = coding.as_ref().map_or(T::TYPE, |coding| coding.element());
         let layout = Layout::new(Arc::new(cuts), self.centering, self.ghost, &element).map_err(|e| match e {
             LayoutError::Overflow => self.error(
@@ -347,6 +351,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         let (layout, boundaries) = (Arc::new(layout), Arc::new(boundaries));
         let regional = regional(&layout, &boundaries);
         let planar = planar(&layout, &boundaries, regional.as_ref());
+        self.check_backed(acc, &layout, planar.as_deref())?;
         Ok(TileArray {
             acc: acc.clone(),
             tracker: Tracker::new(&layout, &storage, planar, regional),
@@ -354,6 +359,27 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             boundaries,
             storage,
         })
+    }
+
+    /// Whether an array can lie in a file, if it is to.
+    fn check_backed(&self, acc: &TileAcc, layout: &Layout<D>, planar: Option<&Planar>) -> Result<(), Error> {
+        let (Some(_), Some(device)) = (acc.folder(), &acc.core().device) else { return Ok(()) };
+        let refused = |found: String, advice: &str| Err(self.error(ErrorKind::Argument, found, advice));
+        let counts = layout.cuts.regions();
+        if counts[1..].iter().any(|count| *count != 1) {
+            let found = format!("{counts:?} regions, where arrays lie in files (`backed_by`)");
+            return refused(found, "cut it along its first axis alone, or keep arrays in memory");
+        }
+        if planar.is_some_and(|planar| planar.facts().period.is_some()) {
+            let found = "a first axis that is periodic, where arrays lie in files (`backed_by`)";
+            return refused(found.into(), "let another axis be the first, or keep arrays in memory");
+        }
+        let bytes: u64 = layout.regions.iter().map(|region| (region.cells * layout.element.bytes()) as u64).sum();
+        if planar.is_none() && bytes > device.budget() {
+            let found = format!("{bytes} bytes in one axis, with room for {} in memory", device.budget());
+            return refused(found, "give it a second axis, along which its planes lie, or raise the memory limit");
+        }
+        Ok(())
     }
 
     fn error(&self, kind: ErrorKind, found: impl Into<String>, advice: impl Into<String>) -> Error {
@@ -493,7 +519,11 @@ pub(super) fn allocate<const D: usize>(
     row: Option<Arc<Row>>,
 ) -> Result<Storage, Error> {
     let sizes = layout.regions.iter().map(|r| r.cells * layout.element.bytes());
-    let storage = Storage::new(sizes)?.in_row(row).coded(layout.coding.clone());
+    let storage = match acc.folder() {
+        Some(folder) => Storage::backed(folder, sizes)?,
+        None => Storage::new(sizes)?,
+    };
+    let storage = storage.in_row(row).coded(layout.coding.clone());
     if let Some(coding) = layout.rounds() {
         acc.install(&|| set_zeros(&storage, layout, coding));
     }

@@ -14,8 +14,12 @@ use crate::memory::tracker::{Mode, Side, Touch};
 use crate::parallel;
 use crate::record::wait::outside_kernels;
 
+/// Bytes that are copied at once between arrays that lie in files.
+const BAND: usize = 16 << 20;
+
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// Copies all valid values of `source`, which may have other cuts, ghosts and formats. Recorded: returns at once.
+    /// Copies all valid values of `source`, which may have other cuts, ghosts and formats. Recorded: returns at once,
+    /// but for arrays that lie in files ([`backed_by`](crate::TileAccBuilder::backed_by)) and have no room in memory.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -42,6 +46,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         {
             self.copy_there(source, self.layout.domain(), touches);
             return Ok(());
+        }
+        if self.storage.backing().is_some() {
+            return self.copy_by_bands(source);
         }
         let (to, from) = (self.layout.clone(), source.layout.clone());
         let (target, memory) = (self.storage.clone(), source.storage.clone());
@@ -110,6 +117,22 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         let values = source.read_box(cells)?;
         self.write_box(cells, &values)
+    }
+
+    /// Copies all valid values of an array that lies in a file, some planes at a time; waits.
+    #[track_caller]
+    fn copy_by_bands(&mut self, source: &TileArray<T, D>) -> Result<(), Error> {
+        let mut band = self.layout.domain();
+        let end = band.hi[0];
+        let plane = (band.cells() / end.max(1) as usize).saturating_mul(size_of::<T>()).max(1);
+        let thick = (BAND / plane).max(1) as i64;
+        while band.lo[0] < end {
+            band.hi[0] = end.min(band.lo[0] + thick);
+            let values = source.read_box(band)?;
+            self.write_box(band, &values)?;
+            band.lo[0] = band.hi[0];
+        }
+        Ok(())
     }
 
     /// Records that a box is copied on the device.
@@ -217,6 +240,13 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return Ok(copy);
         }
         self.acc.record("clone", touches, move || {
+            if let (Some(from), Some(to)) = (memory.backing(), target.backing()) {
+                let mut regions = (0..memory.regions()).filter(|region| memory.host_touched(*region));
+                return regions.try_for_each(|region| {
+                    target.touch_host(region);
+                    to.copy_from(from, region, memory.bytes(region))
+                });
+            }
             const CHUNK: usize = 1 << 20;
             parallel::each(layout.regions.len(), 1, &|region| {
                 let bytes = layout.regions[region].cells * layout.element.bytes();

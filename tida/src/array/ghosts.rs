@@ -46,7 +46,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     ///
     /// # Errors
-    /// None of its own. Failed work shows in what reads the array.
+    /// None of its own, but for an array that lies in a file and has no room as a whole where that is needed. Failed
+    /// work shows in what reads the array.
     #[track_caller]
     pub fn fill_ghosts(&mut self) -> Result<(), Error> {
         fill_ghosts(self)
@@ -58,7 +59,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// On a device, call it before the cells are written: ghosts that a fill has set have no defined value once a sweep
     /// has overwritten all cells of their region, since what is overwritten is not brought there. Ghosts that the user
     /// set are brought. Where an array is cut along its first axis alone, ghosts between its regions have no memory of
-    /// their own on a device until this is called once.
+    /// their own on a device until this is called once. Where it lies in a file
+    /// ([`backed_by`](crate::TileAccBuilder::backed_by)) they never have, and this changes nothing for an array of several
+    /// regions.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -76,8 +79,10 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn allow_stale_ghosts(&mut self) {
-        self.acc.core().separate(&self.tracker);
-        self.tracker.ages.ghosts_allowed();
+        if self.has_ghosts_between() {
+            self.acc.core().separate(&self.tracker);
+            self.tracker.ages.ghosts_allowed();
+        }
     }
 }
 
@@ -157,6 +162,14 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
                 let owed = planar.and_then(|planar| Owed::of(planar, fixed, recorded)).map(Arc::new);
                 on_device.push((ghosts, storage, fixed, owed));
                 device_touches.push(touch);
+            }
+            _ if storage.backing().is_some() => {
+                return Err(Error::new(
+                    ErrorKind::Memory,
+                    "fill the ghosts of an array that lies in a file (`backed_by`)",
+                    "no room for it as a whole, and planes that do not stream",
+                    "raise the memory limit, or cut it along its first axis alone",
+                ));
             }
             _ => {
                 // Ghost planes between regions come home from a row as the neighbours were there, or before they were.

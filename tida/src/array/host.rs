@@ -4,9 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TileArray;
 use crate::error::{Error, ErrorKind};
-use crate::grid::GridBox;
+use crate::grid::{GridBox, narrow};
 use crate::memory::element::Element;
-use crate::memory::rows::{Row, each_owned_row};
+use crate::memory::layout::Layout;
+use crate::memory::rows::{Row, each_owned_row, each_row};
+use crate::memory::slab::each_slab;
+use crate::memory::storage::Storage;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets every valid value to `value(index)`, on all threads, and waits until that is done. Ghosts keep what they
@@ -173,6 +176,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             let found = format!("{} regions", self.regions());
             return Err(Error::new(ErrorKind::Argument, tried(), found, "count regions from 0"));
         };
+        if grown.contains_box(cells) && !self.has_ghosts_between() && !self.layout.realm(region).contains_box(cells) {
+            let found = "ghosts between regions, which have no values where the array lies in a file (`backed_by`)";
+            let advice = "keep the box inside the cells that the region owns and ghosts outside the domain";
+            return Err(Error::new(ErrorKind::Ghost, tried(), found, advice));
+        }
         if grown.contains_box(cells) {
             return Ok(if cells.is_empty() { 0 } else { cells.cells() });
         }
@@ -192,14 +200,29 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         // Before the values, so that a panic of `value` leaves ghosts stale too.
         self.tracker.ages.cells_written();
         let saturated = AtomicU64::new(0);
+        let count = |beyond: u64| {
+            if beyond > 0 {
+                saturated.fetch_add(beyond, Ordering::Relaxed);
+            }
+        };
+        if let Some(backing) = storage.backing() {
+            let set = |slab: &Layout<D>, memory: &Storage, _: usize, part: GridBox<4>| {
+                self.acc.install_user(&|| {
+                    each_row(&narrow::<D>(&part), |at, length| {
+                        // SAFETY: as below, of the slab.
+                        count(unsafe { Row::new(slab, memory, 0, at, length).set::<T>(|n| value(at, n)) });
+                    });
+                })
+            };
+            // SAFETY: recorded work on the array, of which `self` is the only handle, has run.
+            unsafe { each_slab((layout, storage, backing), &self.owned(cells), true, set)? };
+            return self.saturate(saturated.into_inner());
+        }
         self.acc.install_user(&|| {
             each_owned_row(layout, cells, |region, at, length| {
                 // SAFETY: the row is in the region, of elements `T`; each row is handed to one thread, and recorded
                 // work on the array, of which `self` is the only handle, has run.
-                let beyond = unsafe { Row::new(layout, storage, region, at, length).set::<T>(|n| value(at, n)) };
-                if beyond > 0 {
-                    saturated.fetch_add(beyond, Ordering::Relaxed);
-                }
+                count(unsafe { Row::new(layout, storage, region, at, length).set::<T>(|n| value(at, n)) });
             });
         })?;
         self.saturate(saturated.into_inner())

@@ -13,6 +13,7 @@ use crate::memory::layout::Layout;
 use crate::memory::node::{Done, Node, Queue, Work};
 use crate::memory::parts::OfRegion;
 use crate::memory::rows::Row;
+use crate::memory::slab::each_slab;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::Mode;
 use crate::record::wait::outside_kernels;
@@ -94,13 +95,26 @@ impl<T: Element, const D: usize> Coming<T, D> {
     ///
     /// # Safety
     /// Nobody writes them meanwhile.
-    unsafe fn take_here(&mut self, parts: &[OfRegion]) {
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    unsafe fn take_here(&mut self, parts: &[OfRegion]) -> Result<(), Error> {
         let (layout, storage) = (self.layout.clone(), self.storage.clone());
+        if let Some(backing) = storage.backing() {
+            let take = |slab: &Layout<D>, memory: &Storage, _: usize, cells: GridBox<4>| {
+                // SAFETY: the caller's promise; the rows are in the slab.
+                unsafe { self.take(&cells, |at, length| Row::new(slab, memory, 0, at, length)) };
+                Ok(())
+            };
+            // SAFETY: the caller's promise, and the layout is the array's.
+            return unsafe { each_slab((&layout, &storage, backing), parts, false, take) };
+        }
         for (region, cells) in parts {
             storage.unpack(*region);
             // SAFETY: the caller's promise; the rows are in the region.
             unsafe { self.take(cells, |at, length| Row::new(&layout, &storage, *region, at, length)) };
         }
+        Ok(())
     }
 
     /// Hands the values out.
@@ -122,7 +136,7 @@ impl<T: Element, const D: usize> Coming<T, D> {
         // SAFETY: the caller's promise, and the layout is the array's.
         let (sent, here) = unsafe { storage.send_boxes(queue, (&layout.wide, &layout.element), parts)? };
         // SAFETY: the caller's promise.
-        unsafe { self.take_here(&here) };
+        unsafe { self.take_here(&here)? };
         let device = queue.device.clone();
         Ok(Box::new(move || {
             if let Some((batch, coming)) = sent {
@@ -178,7 +192,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             None => Work::Host(Box::new(move || {
                 // SAFETY: as above; the parts are all of the box.
                 unsafe {
-                    coming.take_here(&parts);
+                    coming.take_here(&parts)?;
                     coming.end();
                 }
                 Ok(())

@@ -7,8 +7,11 @@ use super::host::{position, reserve};
 use crate::error::Error;
 use crate::grid::{GridBox, narrow};
 use crate::memory::element::Element;
+use crate::memory::layout::Layout;
 use crate::memory::parts::{OfRegion, PackedBox};
 use crate::memory::rows::{Row, Shared, each_row};
+use crate::memory::slab::each_slab;
+use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch};
 
 /// Cells that are copied on the calling thread: another one takes as long to wake.
@@ -17,8 +20,7 @@ const FEW: usize = 1 << 14;
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// The parts of a box inside the domain, each with the region that owns it.
     pub(super) fn owned(&self, cells: &GridBox<D>) -> Vec<OfRegion> {
-        let part = |region: usize| (region, self.layout.regions[region].valid.intersect(cells).widen());
-        self.layout.owners(cells).map(part).collect()
+        self.layout.parts(cells)
     }
 
     /// Whether it is all that a region owns.
@@ -72,6 +74,18 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         } else {
             here.extend(boxes);
         }
+        if let Some(backing) = self.storage.backing() {
+            let take = |slab: &Layout<D>, memory: &Storage, _: usize, cells: GridBox<4>| {
+                self.each_part(std::iter::once(cells), &|_, at, length| {
+                    // SAFETY: the row is in the slab.
+                    take(unsafe { Row::new(slab, memory, 0, at, length) }, at);
+                });
+                Ok(())
+            };
+            // SAFETY: the array has this layout; as for rows.
+            unsafe { each_slab((layout, &self.storage, backing), &here, false, take)? };
+            here.clear();
+        }
         here.iter().for_each(|(region, _)| self.storage.unpack(*region));
         self.each_part(here.iter().map(|(_, cells)| *cells), &|number, at, length| {
             // SAFETY: the row is in the region.
@@ -123,6 +137,19 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             }
         } else {
             here.extend(boxes.into_iter().map(|part| (part, false)));
+        }
+        if let Some(backing) = self.storage.backing() {
+            let parts: Vec<OfRegion> = here.iter().map(|(part, _)| *part).collect();
+            let set = |slab: &Layout<D>, memory: &Storage, number: usize, cells: GridBox<4>| {
+                self.each_part(std::iter::once(cells), &|_, at, length| {
+                    // SAFETY: the row is in the slab.
+                    set(unsafe { Row::new(slab, memory, 0, at, length) }, at, here[number].1);
+                });
+                Ok(())
+            };
+            // SAFETY: the array has this layout; as for rows.
+            unsafe { each_slab((layout, &self.storage, backing), &parts, true, set)? };
+            here.clear();
         }
         self.each_part(here.iter().map(|((_, cells), _)| *cells), &|number, at, length| {
             let ((region, _), again) = here[number];

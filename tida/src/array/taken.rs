@@ -7,13 +7,15 @@ use tida_kernels::element::{ElementType, ScalarType};
 
 use super::TileArray;
 use super::fields::Field;
+use super::host::position;
 use super::npy::stream::{Component, Values, components};
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
-use crate::grid::GridBox;
+use crate::grid::{GridBox, narrow};
 use crate::memory::element::Element;
 use crate::memory::layout::Layout;
 use crate::memory::node::{Node, Work};
+use crate::memory::slab::each_slab;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch};
 use crate::record::wait::{InKernel, outside_kernels};
@@ -67,14 +69,29 @@ impl<const D: usize> BoxView<'_, D> {
     /// Copies one field of all cells: row-major, the field's own axes last, numbers in this machine's byte order.
     ///
     /// # Errors
-    /// A field of other elements, or a slice that is not as long as the values.
+    /// A field of other elements, or a slice that is not as long as the values; a file that cannot be read, where the
+    /// array lies in one.
     pub fn copy(&self, field: &Field, to: &mut [u8]) -> Result<(), Error> {
         let components = checked(&self.element, &self.cells, field, to.len(), "copy")?;
-        let values = Values { layout: self.layout, storage: self.storage, components: &components };
-        // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes there
-        // waits for what calls this.
-        unsafe { values.get_box(&self.cells, to) };
-        Ok(())
+        let (layout, storage) = (self.layout, self.storage);
+        let values = Values { layout, storage, components: &components };
+        let Some(backing) = storage.backing() else {
+            // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes
+            // there waits for what calls this.
+            unsafe { values.get_box(&self.cells, to) };
+            return Ok(());
+        };
+        let bytes = field.bytes();
+        let get = |slab: &Layout<D>, storage: &Storage, _: usize, part: GridBox<4>| {
+            let values = Values { layout: slab, storage, components: &components };
+            for (row, first) in rows(&self.cells, &part) {
+                // SAFETY: as above, of the slab.
+                unsafe { values.get_box(&row, &mut to[first * bytes..][..row.cells() * bytes]) };
+            }
+            Ok(())
+        };
+        // SAFETY: as above.
+        unsafe { each_slab((layout, storage, backing), &layout.parts(&self.cells), false, get) }
     }
 }
 
@@ -168,12 +185,37 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         // The other fields, and cells of the same regions, keep what they have.
         self.acc.wait(&self.touches(&self.owned(&cells), |_| Mode::Update))?;
         self.tracker.ages.cells_written();
+        if let Some(backing) = self.storage.backing() {
+            let mut saturated = 0;
+            let set = |slab: &Layout<D>, storage: &Storage, _: usize, part: GridBox<4>| {
+                let values = Values { layout: slab, storage, components: &components };
+                for (row, first) in rows(&cells, &part) {
+                    // SAFETY: as below, of the slab.
+                    saturated += unsafe { values.set_box(&row, &bytes[first * field.bytes()..]) };
+                }
+                Ok(())
+            };
+            // SAFETY: as below.
+            unsafe { each_slab((&self.layout, &self.storage, backing), &self.owned(&cells), true, set)? };
+            return self.saturate(saturated);
+        }
         let values = Values { layout: &self.layout, storage: &self.storage, components: &components };
         // SAFETY: these are components of the array, and the box lies in its domain; recorded work on the array, of
         // which `self` is the only handle, has run; bytes of `bool` are 0 or 1.
         let saturated = unsafe { values.set_box(&cells, bytes) };
         self.saturate(saturated)
     }
+}
+
+/// The rows of a part of a box, each with the number of its first cell in the box.
+fn rows<const D: usize>(cells: &GridBox<D>, part: &GridBox<4>) -> impl Iterator<Item = (GridBox<D>, usize)> {
+    let (cells, part) = (*cells, narrow::<D>(part));
+    let extent = cells.extent();
+    part.rows().map(move |start| {
+        let mut row = GridBox { lo: start, hi: start.map(|x| x + 1) };
+        row.hi[D - 1] = part.hi[D - 1];
+        (row, position(&cells, &extent, start))
+    })
 }
 
 /// The components of a field of such elements, if a box of it has so many bytes.

@@ -8,7 +8,7 @@ use std::thread;
 
 use tida_kernels::plan::{Dialect, Math};
 
-use super::{Argument, Backend, COPIES, Code, Kernel, Memory, STREAMS, cuda, disk, opencl, sim};
+use super::{Argument, Backend, COPIES, Code, Kernel, Memory, STREAMS, cuda, disk, host, opencl, sim};
 use crate::acc::settings;
 use crate::error::{Error, ErrorKind};
 
@@ -49,11 +49,14 @@ contract! {
     only_cuda_takes_ptx
 }
 
-/// What needs no compiler, on a simulated device.
+/// What needs no compiler, on a simulated device and on the host as a device.
 macro_rules! without_compiler {
     ($($name:ident)*) => {
         mod on_sim {
             $(#[test] fn $name() { super::$name(super::sim_device()) })*
+        }
+        mod on_host {
+            $(#[test] fn $name() { super::$name(super::host_device()) })*
         }
     };
 }
@@ -74,6 +77,11 @@ without_compiler! {
 fn sim_device() -> &'static Device {
     static DEVICE: OnceLock<Device> = OnceLock::new();
     DEVICE.get_or_init(|| sim::open(sim::SimDevice::new().memory(64 << 20)).unwrap())
+}
+
+fn host_device() -> &'static Device {
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    DEVICE.get_or_init(|| host::open(64 << 20, Some(2)).unwrap())
 }
 
 fn cuda_device() -> Option<&'static Device> {

@@ -10,6 +10,7 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod disk;
 mod giver;
+pub(crate) mod host;
 #[cfg(not(all(feature = "cuda", feature = "opencl")))]
 mod missing;
 mod native;
@@ -86,6 +87,8 @@ pub(crate) struct Facts {
     /// Whether launches run in their native form ([`Backend::launch_native`]), on the threads of the host and on memory
     /// that it can address. Then nothing is emitted, and what is compiled is empty.
     pub native: bool,
+    /// Whether a native form runs in a pool of threads, on which it may spread its cells.
+    pub spreads: bool,
     /// Whether blocks fetch boxes by tensor maps: CUDA from sm_90 on.
     pub maps: bool,
     /// What the choice of plans depends on.
@@ -107,6 +110,7 @@ impl Facts {
             grid: [(1 << 31) - 1, 65535, 65535],
             gpu: true,
             native: false,
+            spreads: false,
             maps: true,
             machine: Machine { multiprocessors: 132, cache: 50 << 20, latency: Latency::TYPICAL },
         }

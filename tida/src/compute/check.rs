@@ -174,6 +174,14 @@ pub(crate) fn check<'a, const D: usize>(
         match info {
             ArgInfo::Tiled(tiled) => {
                 key.args.push(Arc::as_ptr(tiled.tracker) as usize);
+                if target.grown && tiled.layout.regions.len() > 1 && tiled.tracker.storage().backing().is_some() {
+                    return Err(Error::new(
+                        ErrorKind::Ghost,
+                        format!("compute the kernel at {} over grown tiles", prepared.place()),
+                        format!("`{}`, which lies in a file (`backed_by`) in several regions", launch.name(number)),
+                        "build it with one region: those have no ghosts between them there",
+                    ));
+                }
                 launch.tiled(number, tiled, plan, &mut valid_only, touches)?;
             }
             ArgInfo::Whole { tracker, shape, .. } => {
@@ -241,7 +249,7 @@ pub(crate) fn check<'a, const D: usize>(
     let (unproven, carry) = (launch.unproven, launch.carry);
     key.order = target.rule.line().map(|line| (line.order::<D>(), carry));
     if let Some((order, Some(carry))) = key.order {
-        before::reach_alike(&mut touches, &order.before(&target.cells.widen(), carry.planes));
+        before::reach_alike(touches, &order.before(&target.cells.widen(), carry.planes));
     }
     let by_planes = !run_checked && launch.by_planes;
     Ok(Checked { acc, key, after, valid_only, run_checked, by_planes, unproven, carry })
@@ -287,6 +295,16 @@ fn place<const D: usize>(prepared: &Prepared, acc: &TileAcc, target: &Target<'_,
         };
     };
     match target.device {
+        // There the host is the device.
+        Some(Device::Cpu) if acc.device() == Device::Cpu => {}
+        Some(Device::Cpu) if acc.folder().is_some() => {
+            return Err(Error::new(
+                ErrorKind::Device,
+                format!("{} on the device `cpu`", tried()),
+                format!("arrays that lie in files (`backed_by`), of an accelerator of `{}`", acc.device().name()),
+                "leave `.device(Device::Cpu)` out, or keep these arrays in memory",
+            ));
+        }
         Some(Device::Cpu) => return Ok(false),
         Some(Device::Hybrid) => {}
         Some(other) if other != acc.device() => {

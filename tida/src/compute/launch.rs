@@ -193,7 +193,8 @@ where
 /// Whether a kernel's tiles, which could run on the device, are to run on both sides.
 fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Result<bool, Error> {
     let hybrid = asked == Some(Device::Hybrid) || (asked.is_none() && acc.is_hybrid());
-    let (true, Some(device)) = (hybrid, &acc.core().device) else { return Ok(false) };
+    // What lies in files is on no side.
+    let (true, Some(device)) = (hybrid && acc.folder().is_none(), &acc.core().device) else { return Ok(false) };
     let native = device.backend().facts().native;
     let same = !prepared.analysis.uses_inexact || device.asked.math == Math::Fast || native;
     if same || asked.is_none() {

@@ -18,6 +18,7 @@ pub(crate) mod maps;
 pub(crate) mod native;
 mod native_steps;
 pub(crate) mod needs;
+pub(crate) mod pieces;
 pub(crate) mod prepare;
 pub(crate) mod quoted;
 pub(crate) mod registers;

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::around::Around;
 use super::device::{DeviceArg, DeviceLaunch, OnDevice};
 use super::launched::Launched;
+use super::pieces::run_pieces;
 use super::site::{OnHost, Site, Sites, sites};
 use super::step::Launch;
 use crate::backend::{Flaws, Native, NativeKind, NativeWork};
@@ -94,16 +95,18 @@ impl DeviceLaunch<'_> {
             several_sweeps: sweeps.len() + usize::from(fold.is_some()) > 1,
         };
         let (cells, takes) = self.native_cells(boxes);
-        let boxes = boxes.to_vec();
+        let (boxes, spreads) = (boxes.to_vec(), queue.device.backend().facts().spreads);
         let run = move |flaws: Flaws| {
             let last = usize::from(flaws.leaves_last);
             let count = sweeps.len() - if fold.is_some() { 0 } else { last };
             for part in sweeps.iter().take(count) {
                 // SAFETY: the caller's promise.
                 let sites = unsafe { part.placed(flaws) };
-                for (region, cells) in &boxes {
-                    // SAFETY: as above.
-                    unsafe { part.work.run_on(*region, *cells, &sites)? };
+                // SAFETY: as above.
+                let run = |region: usize, cells: GridBox<4>| unsafe { part.work.run_on(region, cells, &sites) };
+                match spreads {
+                    true => run_pieces(&boxes, part.work.grain(), &run)?,
+                    false => boxes.iter().try_for_each(|(region, cells)| run(*region, *cells))?,
                 }
             }
             match fold.filter(|_| last == 0) {

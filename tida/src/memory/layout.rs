@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use tida_kernels::element::ElementType;
 
 use super::coding::Coding;
+use super::parts::OfRegion;
 use super::storage::Storage;
 use crate::grid::GridBox;
 
@@ -196,7 +197,7 @@ impl WideRegion {
 }
 
 impl WideLayout {
-    fn new<const D: usize>(regions: &[Region<D>]) -> Arc<WideLayout> {
+    pub(super) fn new<const D: usize>(regions: &[Region<D>]) -> Arc<WideLayout> {
         let wide = |r: &Region<D>| {
             let (mut origin, mut strides) = ([0; 4], [0; 4]);
             origin[4 - D..].copy_from_slice(&r.origin);
@@ -323,6 +324,12 @@ impl<const D: usize> Layout<D> {
         });
         let wide = GridBox { lo: std::array::from_fn(|d| ranges[d].start as i64), hi: ranges.map(|r| r.end as i64) };
         wide.points().map(move |at| (0..D).fold(0, |n, d| n * counts[d] + at[d] as usize))
+    }
+
+    /// The parts of a box inside the domain, each with the region that owns it.
+    pub(crate) fn parts(&self, cells: &GridBox<D>) -> Vec<OfRegion> {
+        let part = |region: usize| (region, self.regions[region].valid.intersect(cells).widen());
+        self.owners(cells).map(part).collect()
     }
 
     /// What region `number` owns, together with the outer ghosts nearest to its values: these boxes of all regions

@@ -2,6 +2,7 @@
 //! work touches them.
 
 pub(crate) mod ages;
+pub(crate) mod backing;
 pub(crate) mod bridge;
 pub(crate) mod coding;
 pub(crate) mod element;
@@ -13,6 +14,8 @@ pub(crate) mod parts;
 pub(crate) mod residence;
 pub(crate) mod row;
 pub(crate) mod rows;
+pub(crate) mod slab;
+mod staged;
 pub(crate) mod storage;
 pub(crate) mod touched;
 pub(crate) mod tracker;

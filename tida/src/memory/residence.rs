@@ -202,7 +202,6 @@ impl Storage {
                 backend.wait(*stream, &**event)?;
             }
         } else if self.has_values(region, place.newest) {
-            self.pin_in(&mut state.pins, backend, region);
             device.counts.upload(bytes);
             let copy = || {
                 pieces.iter().try_for_each(|piece| {
@@ -212,7 +211,14 @@ impl Storage {
                     unsafe { backend.upload(*stream, &memory, piece.device, from, piece.bytes) }
                 })
             };
-            device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, copy)?;
+            match self.backing() {
+                // SAFETY: as for the copy, which no command of another stream comes before: the region is not here.
+                Some(backing) => unsafe { self.upload_staged(device, (region, backing), &memory, &pieces)? },
+                None => {
+                    self.pin_in(&mut state.pins, backend, region);
+                    device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, copy)?;
+                }
+            }
             place.arrives(queue)?;
             place.newest = Newest::Both;
         } else {
@@ -289,6 +295,7 @@ impl Storage {
     pub(crate) unsafe fn discard(&self, region: usize) {
         let mut state = self.residence().lock();
         self.forget_host(region);
+        self.set_fixed_ghosts(false);
         if let Some(place) = state.regions.get_mut(region) {
             (place.newest, place.by_device) = (Newest::Zeros, false);
         }
@@ -374,6 +381,9 @@ impl Storage {
 
     /// Pins a region's block on the host if that is worth it and was not tried before.
     fn pin_in(&self, pins: &mut Pins, backend: &Arc<dyn Backend>, region: usize) {
+        if self.backing().is_some() {
+            return;
+        }
         pins.tried.resize(self.regions(), false);
         let (base, bytes) = (self.base(region), self.bytes(region));
         let Some(tried) = pins.tried.get_mut(region) else { return };
@@ -506,10 +516,15 @@ impl Storage {
             let base = self.base(region);
             // Older than the cells on the device, they are to stay as they are once they were brought.
             let pieces = self.pieces(region, std::mem::take(&mut place.ghosts_away));
-            let pieces = pieces.iter().map(|piece| (piece.device, base.wrapping_add(piece.host), piece.bytes));
+            let taken = pieces.iter().map(|piece| (piece.device, base.wrapping_add(piece.host), piece.bytes));
             // SAFETY: both blocks have the bytes; the caller keeps all others away, but for neighbours of the region,
             // which may tear ghosts that are older than the cells then.
-            unsafe { device.download_named(format_args!("R{region}"), &memory, pieces)? };
+            unsafe {
+                match self.backing() {
+                    Some(backing) => self.download_staged(device, (region, backing), &memory, &pieces)?,
+                    None => device.download_named(format_args!("R{region}"), &memory, taken)?,
+                }
+            }
             self.touch_host(region);
         }
         if write {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use smallvec::SmallVec;
 
+use super::backing::{Backing, Folder};
 use super::coding::{Coding, Saturation};
 use super::layout::WideLayout;
 use super::packed::Packed;
@@ -29,6 +30,8 @@ pub(crate) struct Storage {
     apart: AtomicBool,
     residence: Residence,
     device_ghosts: DeviceGhosts,
+    /// The file that has the values in place of the host's memory, if there is one.
+    backing: Option<Backing>,
     coding: Option<Arc<Coding>>,
     packed: Packed,
     last_copies: LastCopies,
@@ -75,6 +78,7 @@ impl Storage {
             apart: AtomicBool::new(false),
             residence: Residence::default(),
             device_ghosts: DeviceGhosts::default(),
+            backing: None,
             coding: None,
             packed: Packed::default(),
             last_copies: LastCopies::default(),
@@ -90,6 +94,27 @@ impl Storage {
             had += bytes;
         }
         Ok(storage)
+    }
+
+    /// The same in a file of a folder: zeros, and no memory of the host.
+    ///
+    /// # Errors
+    /// A disk without room.
+    pub(crate) fn backed(
+        folder: &Arc<Folder>,
+        sizes: impl ExactSizeIterator<Item = usize> + Clone,
+    ) -> Result<Storage, Error> {
+        let backing = Backing::new(folder, sizes.clone())?;
+        let mut storage = Storage::new(std::iter::empty())?;
+        storage.offsets = device_offsets(sizes.clone());
+        storage.blocks = sizes.map(Block::elsewhere).collect();
+        storage.backing = Some(backing);
+        Ok(storage)
+    }
+
+    /// The file that has its values, if they are in one. Then [`base`](Self::base) is an address of nothing.
+    pub(crate) fn backing(&self) -> Option<&Backing> {
+        self.backing.as_ref()
     }
 
     /// The same memory, whose regions lie in a row on a device.
@@ -296,6 +321,12 @@ fn next_stagger() -> usize {
 }
 
 impl Block {
+    /// A block of values that are in no memory of the host.
+    fn elsewhere(bytes: usize) -> Block {
+        let base = NonNull::<Line>::dangling().cast();
+        Block { given: None, base, bytes, touched: AtomicBool::new(false) }
+    }
+
     /// Zeroed memory. The allocator's own zeroed pages are used, which cost nothing until touched: that path takes
     /// small alignments only, so the base is aligned here.
     fn new(bytes: usize, stagger: usize) -> Option<Block> {

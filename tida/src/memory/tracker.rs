@@ -256,7 +256,10 @@ impl Tracker {
                 && self.storage.replace_on_host(region)
             {
                 self.storage.unpack(region);
-                regional.fix_on_host(&self.storage, region);
+                match self.storage.backing() {
+                    Some(backing) => regional.fix_in_file(&self.storage, backing, region..region + 1)?,
+                    None => regional.fix_on_host(&self.storage, region),
+                }
             }
             self.storage.to_host(device, region, mode.changes())
         }

@@ -171,14 +171,23 @@ impl Core {
             self.add_ghosts(&mut lock(&self.recorder), recorded, tracker, (fixed, Kind::Arriving, None));
             return true;
         }
-        if tracker.side() != Side::Chain && held.is_none() {
+        // Of an array in a file there is nothing to fill on the host.
+        let comes = || match &self.device {
+            Some(device) if tracker.storage().backing().is_some() => {
+                tracker.storage().device_bytes() as u64 > device.budget() || tracker.side() != Side::Device
+            }
+            _ => false,
+        };
+        if tracker.side() != Side::Chain && held.is_none() && !comes() {
             return false;
         }
         let chains = |planar: &Arc<Planar>| match self.device {
             Some(_) => planar.facts().period.is_none() || planar.facts().is_ring(),
             None => chain::wave::can_fill(planar),
         };
-        let by_regions = tracker.planar().is_none() && self.device.is_some() && tracker.regional().is_some();
+        let in_memory = tracker.storage().backing().is_none();
+        let by_regions =
+            tracker.planar().is_none() && self.device.is_some() && tracker.regional().is_some() && in_memory;
         let Some(kind) = of_fill(held, tracker.planar().is_some_and(chains), by_regions) else { return false };
         self.wait_for_room();
         let room = self.device.as_ref().and_then(|device| {

@@ -8,6 +8,7 @@ use super::fuse::Fusing;
 use super::hybrid::Pace;
 use super::sweep::OpenSweep;
 use crate::error::{Error, ErrorKind};
+use crate::launch::pieces::run_boxes;
 use crate::launch::step::Launch;
 use crate::memory::node::{DeviceWork, Done, Node, Queue, Work};
 use crate::memory::touched::touched;
@@ -15,7 +16,6 @@ use crate::program::place::Kind;
 use crate::run::chain::Chain;
 use crate::run::chain::wave::LONG;
 use crate::run::op::{Op, Sweep};
-use crate::run::pieces::run_boxes;
 use crate::run::streamed::Ended;
 
 impl Core {

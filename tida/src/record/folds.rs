@@ -18,12 +18,16 @@ impl Core {
     /// The place of a reduction in the chain that still takes work, if it reads what streams there and can be a part of
     /// it. What it finds takes so many `bytes` until it has found all, which depends on whether it finds it by planes.
     ///
-    /// A reduction opens no chain: if nothing else streams its arrays, the host is faster than the link.
+    /// A reduction opens no chain: if nothing else streams its arrays, the host is faster than the link. But arrays
+    /// that lie in files are never on the host.
     pub fn place_of_fold(self: &Arc<Core>, work: &TileWork<'_>, bytes: impl Fn(bool) -> u64) -> Option<Place> {
         let device = self.device.as_ref()?;
         let most = device.budget() / LISTS;
         let trackers = || work.touches.iter().map(|touch| &touch.tracker);
-        let kind = lock(&self.recorder).chain_of(trackers()).map(|open| open.chain.kind)?;
+        // What lies in files cannot be reduced on the host: it opens a chain if it has to.
+        let opens = work.touches.iter().all(|touch| touch.tracker.storage().backing().is_some());
+        let opens = opens.then_some(Kind::Planes);
+        let kind = lock(&self.recorder).chain_of(trackers()).map(|open| open.chain.kind).or(opens)?;
         let bytes = bytes(kind == Kind::Planes);
         if bytes > most {
             return None;
@@ -38,9 +42,10 @@ impl Core {
             }
             self.keep_short(&mut recorder);
             self.close_chain_of(&mut recorder, work);
-            let open = recorder.chain_of(trackers())?;
-            let (kind, lists) = (open.chain.kind, open.chain.lists + bytes);
-            if !work.can_chain(kind) || open.chain.clash(work.touches).is_some() {
+            let open = recorder.chain_of(trackers());
+            let kind = open.map(|open| open.chain.kind).or(opens)?;
+            let lists = open.map_or(0, |open| open.chain.lists) + bytes;
+            if !work.can_chain(kind) || open.is_some_and(|open| open.chain.clash(work.touches).is_some()) {
                 return None;
             }
             if kind != Kind::Arriving && lists > most {

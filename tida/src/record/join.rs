@@ -20,12 +20,12 @@ use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::launch::fused::OneStep;
 use crate::launch::joined::{Joint, as_one, waits_for_no_more};
+use crate::launch::pieces::run_together;
 use crate::launch::prepare::Prepared;
 use crate::launch::step::Launch;
 use crate::memory::node::{DeviceWork, Next, Node, Queue, Work};
 use crate::memory::storage::Storage;
 use crate::run::op::Sweep;
-use crate::run::pieces::run_together;
 use crate::sync::{Mutex, lock};
 
 /// Sweeps that run as one.

@@ -205,6 +205,9 @@ impl Core {
     ) -> bool {
         let read = distinct(read);
         // Work that is under way there brings them: it is looked for first, since it may end meanwhile.
+        if all.iter().any(|tracker| tracker.storage().backing().is_some()) {
+            return false;
+        }
         let comes_anyway = read.iter().any(|tracker| {
             let mut nodes = Vec::new();
             tracker.pending(None, true, &mut nodes);
@@ -261,6 +264,10 @@ impl Core {
     /// Gives the regions of an array ghosts of their own on the device, if they lie in a row there: its memory is given
     /// back, and they come back apart.
     pub fn separate(self: &Arc<Core>, tracker: &Arc<Tracker>) {
+        // In a file they have none.
+        if tracker.storage().backing().is_some() {
+            return;
+        }
         let (Some(device), true) = (self.device.clone(), tracker.storage().leave_row()) else { return };
         // What comes home as ghosts between regions may be of before the last fill.
         tracker.ages.ghosts_lost();
@@ -322,7 +329,8 @@ impl Core {
     /// Records the filling of ghosts on the host, of arrays whose chains had no need of them there: those between
     /// regions, and beyond ends that belong together.
     pub(super) fn record_host_fill<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
-        for tracker in trackers {
+        // Nobody has use for such ghosts in a file.
+        for tracker in trackers.filter(|tracker| tracker.storage().backing().is_none()) {
             if let (true, Some(planar)) = (tracker.ages.swap_due(false), tracker.planar()) {
                 let (planar, storage) = (planar.clone(), tracker.storage().clone());
                 let touch = Touch::new(tracker, None, Mode::Update);

@@ -64,7 +64,10 @@ impl TileWork<'_> {
     pub fn can_chain(&self, kind: Kind) -> bool {
         match kind {
             Kind::Planes => self.by_planes && can_stream(self.touches),
-            Kind::Arriving => self.by_planes && can_stream(self.touches) && !self.has_whole() && self.runs_as_usual(),
+            Kind::Arriving => {
+                let is_backed = self.touches.iter().any(|touch| touch.tracker.storage().backing().is_some());
+                self.by_planes && can_stream(self.touches) && !self.has_whole() && self.runs_as_usual() && !is_backed
+            }
             Kind::Regions => can_move(self.touches),
         }
     }

@@ -2,6 +2,5 @@
 
 pub(crate) mod chain;
 pub(crate) mod op;
-pub(crate) mod pieces;
 pub(crate) mod steps;
 pub(crate) mod streamed;

@@ -3,7 +3,7 @@
 mod header;
 pub(super) mod stream;
 
-use std::io::{BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
 #[cfg(feature = "npz")]
@@ -17,7 +17,11 @@ use super::builder::TileArrayBuilder;
 use super::files::{self, BUFFER, reading_failed, write_whole, writing_failed};
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
+use crate::grid::{GridBox, narrow};
 use crate::memory::element::Element;
+use crate::memory::layout::Layout;
+use crate::memory::slab::each_slab;
+use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch};
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
@@ -168,10 +172,22 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.wait_to_read()?;
         let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
         let header = Header::native(part.scalar, part.complex, part.shape(&self.shape()));
-        // SAFETY: these are components of `T`; recorded work on the array has run, and none can be recorded while
-        // `self` is borrowed.
-        let written = header.write(file).and_then(|()| unsafe { values.write(file) });
-        written.map_err(|e| writing_failed(tried, &e))
+        let failed = |e: io::Error| writing_failed(tried, &e);
+        header.write(file).map_err(failed)?;
+        let domain = self.layout.domain();
+        let Some(backing) = self.storage.backing() else {
+            // SAFETY: these are components of `T`; recorded work on the array has run, and none can be recorded while
+            // `self` is borrowed.
+            return unsafe { values.write(file, &domain) }.map_err(failed);
+        };
+        let write = |slab: &Layout<D>, storage: &Storage, _: usize, cells: GridBox<4>| {
+            let values = Values { layout: slab, storage, components: &part.components };
+            // SAFETY: as above, of the slab.
+            unsafe { values.write(file, &narrow(&cells)) }.map_err(failed)
+        };
+        // Slabs come in the order of the file.
+        // SAFETY: as above.
+        unsafe { each_slab((&self.layout, &self.storage, backing), &self.owned(&domain), false, write) }
     }
 
     /// Checks that `length` bytes that start with these can be one of the array's `.npy` files.
@@ -207,6 +223,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             ));
         }
         check_length(&header, length.saturating_sub(data), tried)?;
+        if header.fortran && D > 1 && self.storage.backing().is_some() {
+            let advice = "save `numpy.ascontiguousarray(a)`";
+            let found = "the first axis contiguous, where the array lies in a file (`backed_by`)";
+            return Err(Error::new(ErrorKind::Format, tried, found, advice));
+        }
         Ok((part, header))
     }
 
@@ -222,10 +243,24 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let (part, header) = self.checked_header(part, file, length, tried)?;
         self.make_way()?;
         let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
-        // SAFETY: these are components of `T`; recorded work on the array, of which `self` is the only handle, has
-        // run.
-        let saturated = unsafe { values.read(file, header.fortran, header.swapped) };
-        self.saturate(saturated.map_err(|e| reading_failed(tried, &e))?)
+        let (order, domain) = ((header.fortran, header.swapped), self.layout.domain());
+        let failed = |e: io::Error| reading_failed(tried, &e);
+        let Some(backing) = self.storage.backing() else {
+            // SAFETY: these are components of `T`; recorded work on the array, of which `self` is the only handle, has
+            // run.
+            let saturated = unsafe { values.read(file, &domain, order) };
+            return self.saturate(saturated.map_err(failed)?);
+        };
+        let mut saturated = 0;
+        let read = |slab: &Layout<D>, storage: &Storage, _: usize, cells: GridBox<4>| {
+            let values = Values { layout: slab, storage, components: &part.components };
+            // SAFETY: as above, of the slab.
+            saturated += unsafe { values.read(file, &narrow(&cells), order) }.map_err(failed)?;
+            Ok(())
+        };
+        // SAFETY: as above.
+        unsafe { each_slab((&self.layout, &self.storage, backing), &self.owned(&domain), true, read)? };
+        self.saturate(saturated)
     }
 
     /// Waits until the host may replace all values of some components, and says that it does.

@@ -42,14 +42,19 @@ pub(crate) struct Values<'a, const D: usize> {
 }
 
 impl<const D: usize> Values<'_, D> {
-    /// Sets the values from a file's data. `fortran`: first axis contiguous, components outermost. `swapped`: of the
-    /// other byte order. Gives how many values saturated.
+    /// Sets the values of a box from a file's data. `fortran`: first axis contiguous, components outermost. `swapped`:
+    /// of the other byte order. Gives how many values saturated.
     ///
     /// # Safety
     /// The array has these components, and no one else accesses it.
-    pub(crate) unsafe fn read(&self, file: &mut dyn Read, fortran: bool, swapped: bool) -> io::Result<u64> {
+    pub(crate) unsafe fn read(
+        &self,
+        file: &mut dyn Read,
+        cells: &GridBox<D>,
+        (fortran, swapped): (bool, bool),
+    ) -> io::Result<u64> {
         let (mut buffer, mut saturated) = (Vec::new(), 0);
-        self.pieces(fortran, |start, axis, count, components| {
+        self.pieces(cells, fortran, |start, axis, count, components| {
             let Some(size) = components.first().map(|c| c.scalar.size()) else { return Ok(()) };
             buffer.resize(count * components.len() * size, 0);
             file.read_exact(&mut buffer)?;
@@ -66,13 +71,13 @@ impl<const D: usize> Values<'_, D> {
         Ok(saturated)
     }
 
-    /// Writes the values as a file's data: last axis contiguous, the components of a value beside each other.
+    /// Writes the values of a box as a file's data: last axis contiguous, the components of a value beside each other.
     ///
     /// # Safety
     /// The array has these components, and no one writes it meanwhile.
-    pub(crate) unsafe fn write(&self, file: &mut dyn Write) -> io::Result<()> {
+    pub(crate) unsafe fn write(&self, file: &mut dyn Write, cells: &GridBox<D>) -> io::Result<()> {
         let mut buffer = Vec::new();
-        self.pieces(false, |start, axis, count, components| {
+        self.pieces(cells, false, |start, axis, count, components| {
             let Some(size) = components.first().map(|c| c.scalar.size()) else { return Ok(()) };
             buffer.resize(count * components.len() * size, 0u8);
             // SAFETY: the caller's promise; the buffer has room for the piece.
@@ -176,12 +181,12 @@ impl<const D: usize> Values<'_, D> {
     /// lie beside each other in it.
     fn pieces(
         &self,
+        domain: &GridBox<D>,
         fortran: bool,
         mut f: impl FnMut([i64; D], usize, usize, &[Component]) -> io::Result<()>,
     ) -> io::Result<()> {
-        let domain = self.layout.domain();
         let mut line = |start: [i64; D], axis: usize, components: &[Component]| {
-            for first in (0..domain.hi[axis]).step_by(PIECE) {
+            for first in (domain.lo[axis]..domain.hi[axis]).step_by(PIECE) {
                 let mut at = start;
                 at[axis] = first;
                 f(at, axis, PIECE.min((domain.hi[axis] - first) as usize), components)?;

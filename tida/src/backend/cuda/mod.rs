@@ -80,6 +80,7 @@ fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Er
         ],
         gpu: true,
         native: false,
+        spreads: false,
         maps: target.has_maps() && driver.cuTensorMapEncodeTiled.is_some(),
         machine: Machine {
             multiprocessors: ask(sys::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,

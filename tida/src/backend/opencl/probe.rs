@@ -110,6 +110,7 @@ impl Device {
             },
             gpu,
             native: false,
+            spreads: false,
             maps: false,
             machine: Machine {
                 multiprocessors: number(cl::CL_DEVICE_MAX_COMPUTE_UNITS)? as u32,
@@ -293,6 +294,7 @@ mod tests {
                 grid: [1; 3],
                 gpu,
                 native: false,
+                spreads: false,
                 maps: false,
                 machine: Machine { multiprocessors: 1, cache: 0, latency: Latency::TYPICAL },
             },

@@ -297,11 +297,13 @@ where
     let touches: Vec<Touch> =
         touches.iter().map(|touch| Touch::new(&touch.tracker, Some(touch.region), Mode::Read)).collect();
     // Where the kernels run that write what is read.
-    let at_host = infos.iter().any(|info| match info {
-        ArgInfo::Tiled(tiled) => matches!(tiled.tracker.side(), Side::Host | Side::Chain),
-        ArgInfo::Whole { tracker, .. } => matches!(tracker.side(), Side::Host | Side::Chain),
-        ArgInfo::Table { .. } => false,
-    });
+    let is_backed = acc.folder().is_some();
+    let at_host = !is_backed
+        && infos.iter().any(|info| match info {
+            ArgInfo::Tiled(tiled) => matches!(tiled.tracker.side(), Side::Host | Side::Chain),
+            ArgInfo::Whole { tracker, .. } => matches!(tracker.side(), Side::Host | Side::Chain),
+            ArgInfo::Table { .. } => false,
+        });
     let trackers = infos.iter().filter_map(|info| match info {
         ArgInfo::Tiled(tiled) => Some(tiled.tracker),
         ArgInfo::Whole { tracker, .. } => Some(*tracker),
@@ -346,6 +348,13 @@ where
                 Ok(())
             }))
         }))
+    } else if is_backed {
+        return Err(at(Error::new(
+            ErrorKind::Memory,
+            format!("reduce the kernel at {}", job.prepared.place()),
+            "arrays that lie in files (`backed_by`), have no room in memory as a whole and cannot stream for it",
+            "raise the memory limit, or reduce boxes of whole planes by an operator that devices fold",
+        )));
     } else {
         Work::Host(Box::new(move || {
             let folded = job.run(None)?;

@@ -58,6 +58,11 @@ pub struct Stats {
     /// Seconds that compiling took, all kernels together. What is compiled beside the program stops nothing: see
     /// [`TileAccBuilder::compile`](crate::TileAccBuilder::compile).
     pub compile_seconds: f64,
+    /// Bytes read from files that have the values of arrays: see
+    /// [`TileAccBuilder::backed_by`](crate::TileAccBuilder::backed_by).
+    pub file_read_bytes: u64,
+    /// Bytes written to them.
+    pub file_written_bytes: u64,
     /// How busy everything was, of the work that is done; `None` without a
     /// [timeline](crate::TileAccBuilder::timeline).
     pub busy: Option<Busy>,

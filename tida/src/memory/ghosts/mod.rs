@@ -2,6 +2,7 @@
 
 pub(crate) mod compile;
 pub(crate) mod device;
+mod files;
 mod host;
 pub(crate) mod mixed;
 pub(crate) mod owed;

@@ -70,7 +70,7 @@ fn stream(
     planars: &[&Arc<Planar>],
     results: &mut [Result<(), Error>],
 ) -> Result<bool, Error> {
-    chain.links.iter().for_each(|link| fix_ghosts(link, chain, planars));
+    chain.links.iter().try_for_each(|link| fix_ghosts(link, chain, planars))?;
     let all = Segment { links: 0..chain.links.len(), ..Segment::default() };
     let [segment] = &scaled(&chain.links, all, planars.len())[..] else { return Ok(false) };
     let mut running = match Running::prepare(device, chain, planars, segment, results) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tida_kernels::plan::fuse::LONGEST;
 
 use super::Chain;
+use super::files::Files;
 use super::link::Packs;
 use super::operations::{Depth, OpWork, operations, reach};
 use super::ring::{Window, cells, constant_ghosts};
@@ -76,6 +77,9 @@ impl Forms<'_> {
             chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
         }
         let room = room - stage.map_or(0, Packs::bytes).min(room);
+        // Where the device is the host, stages of files are memory of it.
+        let is_host = self.device.backend().facts().spreads && self.in_files();
+        let room = room - if is_host { Files::bytes(room).min(room / 4) } else { 0 };
         // Of arrays that arrive few planes come at a time.
         let together = if is_arriving { None } else { self.together(room) };
         let mut needed = 0;
@@ -88,6 +92,11 @@ impl Forms<'_> {
             needed = self.bytes(form.window(form.least));
         }
         Err(self.too_small(room, needed))
+    }
+
+    /// Whether planes come from files.
+    fn in_files(&self) -> bool {
+        self.chain.arrays.iter().any(|tracker| tracker.storage().backing().is_some())
     }
 
     /// The form in which steps run together as it is asked for, or by themselves; nothing without operations.
@@ -193,7 +202,13 @@ impl Form {
     /// The order in which a window of so many planes is used; nothing if there are too few.
     pub fn schedule(&self, forms: &Forms<'_>, planes: i64) -> Option<Schedule> {
         let of = forms.planars.iter().map(|planar| planar.facts().stride * planar.facts().element.bytes());
-        let mut thick = thickness(of.max().unwrap_or(1), forms.most(), planes);
+        let plane = of.max().unwrap_or(1);
+        let mut thick = thickness(plane, forms.most(), planes);
+        if forms.in_files() {
+            // A block has its stages, so that one is read while another is computed and a third is written.
+            let room = forms.bytes(self.window(planes));
+            thick = thick.min((Files::stage(room) / plane.max(1)) as i64).max(1);
+        }
         if self.ops.iter().any(|op| op.steps > 1) {
             // What the next launch computes again is to be a small part.
             thick = thick.max((AGAIN * self.margin).min(planes / 5));

@@ -17,6 +17,7 @@
 //! cache (`wave.rs`).
 
 mod arrive;
+mod files;
 mod form;
 pub(crate) mod lanes;
 mod link;
@@ -284,7 +285,8 @@ pub(crate) fn can_stream(touches: &[BoxTouch]) -> bool {
 
 /// Whether a sweep that touches this can be part of a chain of regions.
 pub(crate) fn can_move(touches: &[BoxTouch]) -> bool {
-    let can = |touch: &BoxTouch| touch.tracker.regional().is_some();
+    // From files come planes alone.
+    let can = |touch: &BoxTouch| touch.tracker.regional().is_some() && touch.tracker.storage().backing().is_none();
     moving(touches).is_some_and(|mut moving| moving.all(can)) && touches.iter().any(|touch| !touch.whole)
 }
 

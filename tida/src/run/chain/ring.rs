@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::files::{self, Files};
 use super::link::{Packing, Packs};
 use crate::backend::Memory;
 use crate::device::core::DeviceCore;
@@ -93,6 +94,15 @@ impl Window {
     pub fn origin(self, piece: &Piece, shift: i64) -> i64 {
         piece.round * self.planes - shift - self.margin - piece.ahead
     }
+}
+
+/// What planes pass through on their way, where they do not go straight between the host's memory and a window.
+#[derive(Default)]
+pub(super) struct Through<'a> {
+    /// Of arrays that move packed.
+    pub packs: Option<&'a mut Packs>,
+    /// Of arrays whose values lie in files.
+    pub files: Option<&'a mut Files>,
 }
 
 /// The window of one array.
@@ -379,6 +389,27 @@ impl Rolling {
         unsafe { self.mirror(device, stream, planes, shift) }
     }
 
+    /// A stretch of a component on its way between a file and the window, from this byte on.
+    fn in_file(&self, stretch: &Stretch, (before, size): (usize, usize), place: usize) -> files::Stretch<'_> {
+        let of = self.planar.facts().layout.regions[stretch.region].cells as usize;
+        let (at, bytes) = (of * before + stretch.host * size, stretch.values * size);
+        files::Stretch { memory: &self.memory, place, storage: self.storage(), region: stretch.region, at, bytes }
+    }
+
+    /// Says to what planes pass through that they will be uploaded, if they come from a file.
+    pub fn announce(&self, files: &Files, planes: &Range<i64>, shift: i64) {
+        let planes = self.coming(planes);
+        for stretch in self.stretches(&planes, shift) {
+            if self.storage().backing().is_none() || !self.storage().host_touched(stretch.region) {
+                continue;
+            }
+            for (ty, before) in self.planar.facts().element.placed_components() {
+                let place = self.cells * before + stretch.slot * ty.size();
+                files.announce(self.in_file(&stretch, (before, ty.size()), place));
+            }
+        }
+    }
+
     /// Copies planes to the device. They are for use once they have [entered](Rolling::entered).
     ///
     /// # Safety
@@ -389,7 +420,7 @@ impl Rolling {
     pub unsafe fn upload(
         &mut self,
         device: &DeviceCore,
-        (stream, link): (usize, Option<&mut Packs>),
+        (stream, Through { packs: link, mut files }): (usize, Through<'_>),
         planes: Range<i64>,
         shift: i64,
     ) -> Result<(), Error> {
@@ -412,6 +443,10 @@ impl Rolling {
                     match kept {
                         Some(kept) if there => backend.copy(stream, kept, (&self.memory, to), bytes)?,
                         _ if zero => backend.zero(stream, &self.memory, to, bytes)?,
+                        _ if storage.backing().is_some() => {
+                            let stretch = self.in_file(&stretch, (before, size), to);
+                            files.iter_mut().try_for_each(|files| files.load(stream, stretch))?;
+                        }
                         _ => {
                             let from = self.host(&storage, &stretch, before, size);
                             backend.upload(stream, &self.memory, to, from, bytes)?;
@@ -439,7 +474,7 @@ impl Rolling {
     pub unsafe fn download(
         &mut self,
         device: &DeviceCore,
-        (stream, link): (usize, Option<&mut Packs>),
+        (stream, Through { packs: link, mut files }): (usize, Through<'_>),
         planes: Range<i64>,
         shift: i64,
     ) -> Result<(), Error> {
@@ -464,6 +499,12 @@ impl Rolling {
                 if self.goes_home() {
                     // SAFETY: as above.
                     unsafe {
+                        if storage.backing().is_some() {
+                            let stretch = self.in_file(&stretch, (before, size), from);
+                            files.iter_mut().try_for_each(|files| files.store(stream, stretch))?;
+                            device.counts.download(bytes);
+                            continue;
+                        }
                         let to = self.host(storage, &stretch, before, size);
                         device.backend().download(stream, &self.memory, from, to, bytes)?;
                     }
@@ -575,7 +616,11 @@ impl Rolling {
     ///
     /// # Errors
     /// What the driver reports.
-    pub unsafe fn keep_edges(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+    pub unsafe fn keep_edges(
+        &self,
+        device: &DeviceCore,
+        (stream, mut files): (usize, Option<&mut Files>),
+    ) -> Result<(), Error> {
         let facts = self.planar.facts();
         let Some(of) = facts.layout.regions.first() else { return Ok(()) };
         let axis = 4 - facts.rank;
@@ -594,6 +639,11 @@ impl Rolling {
                     Some(kept) => {
                         let from = (&*kept.memory, self.place_kept(&stretch, before, size));
                         device.backend().copy(stream, from, (&self.memory, to), bytes)?;
+                    }
+                    None if self.storage().backing().is_some() => {
+                        let stretch = self.in_file(&stretch, (before, size), to);
+                        files.iter_mut().try_for_each(|files| files.load(stream, stretch))?;
+                        device.counts.upload(bytes);
                     }
                     None => {
                         let from = self.host(self.storage(), &stretch, before, size);

@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::arrive::told_host;
+use super::files::Files;
 use super::form::{Forms, Planned};
 use super::link::{Packing, Packs};
 use super::operations::{OpWork, merged};
 use super::outcome::{failed, failure, skip_dependents};
-use super::ring::{Piece, Rolling, Window};
+use super::ring::{Piece, Rolling, Through, Window};
 use super::segments::{Segment, ring_fill, scaled, segments};
 use super::streams::{DOWN, RUN, Streams, UP};
 use super::{Chain, Link, Ready};
@@ -34,20 +35,43 @@ pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
     let chain = &ready.chain;
     let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
     skip_dependents(chain, &mut results);
+    let mut before: Vec<u64> = chain.arrays.iter().map(|tracker| written(tracker)).collect();
     let done = on_host(device, chain).and_then(|planars| {
         let mut due = vec![false; planars.len()];
         let room = room(device, chain).0;
         for segment in segments(chain, &planars) {
             for part in fitting((device, room), chain, &planars, segment, &results) {
-                run_segment(device, chain, &planars, &part, &mut due, &mut results)?;
+                run_segment((device, chain, &planars), &part, &mut due, &mut before, &mut results)?;
             }
         }
         Ok(())
     });
-    match done {
-        Ok(()) => results,
-        Err(error) => failed(chain, results, &error),
+    let Err(error) = done else { return results };
+    // A fill that set nothing in a file has lost nothing there.
+    let mut ended = failed(chain, results.clone(), &error);
+    for ((link, ended), result) in chain.links.iter().zip(&mut ended).zip(results) {
+        if is_whole(chain, link, &before) {
+            *ended = result;
+        }
     }
+    ended
+}
+
+/// Writes to the file of an array so far; 0 without one.
+fn written(tracker: &Tracker) -> u64 {
+    tracker.storage().backing().map_or(0, |backing| backing.writes())
+}
+
+/// Whether a link fills ghosts of fixed value alone, of an array in a file that nothing was `written` to since: it is
+/// as whole as before, whatever became of its chain.
+fn is_whole(chain: &Chain, link: &Link, before: &[u64]) -> bool {
+    let Some((array, _)) = link.filled() else { return false };
+    let tracker = &chain.arrays[array];
+    let is_fixed = |planar: &Arc<Planar>| !planar.facts().edges.filled && planar.ends().next().is_none();
+    tracker.storage().backing().is_some()
+        && tracker.storage().has_fixed_ghosts()
+        && written(tracker) == before[array]
+        && tracker.planar().is_some_and(is_fixed)
 }
 
 /// Brings the arrays to the host.
@@ -97,13 +121,12 @@ fn boxes_of(chain: &Chain, segment: &Segment) -> Vec<Vec<GridBox<4>>> {
 }
 
 /// Runs a segment to its end. `due` says of each array whether ghosts at its ends were filled on the unwrapped axis
-/// alone.
+/// alone, `before` how many writes to its file left it whole.
 fn run_segment(
-    device: &Arc<DeviceCore>,
-    chain: &Chain,
-    planars: &[&Arc<Planar>],
+    (device, chain, planars): (&Arc<DeviceCore>, &Chain, &[&Arc<Planar>]),
     segment: &Segment,
     due: &mut [bool],
+    before: &mut [u64],
     results: &mut [Result<(), Error>],
 ) -> Result<(), Error> {
     for number in segment.links.clone().filter(|number| results[*number].is_ok()) {
@@ -111,7 +134,10 @@ fn run_segment(
         if let Some(array) = ring_fill(link, planars) {
             due[array] = true;
         }
-        fix_ghosts(link, chain, planars);
+        fix_ghosts(link, chain, planars)?;
+        if let Some((array, _)) = link.filled() {
+            before[array] = written(&chain.arrays[array]);
+        }
     }
     if segment.period.is_none() {
         for (array, due) in due.iter_mut().enumerate().filter(|(_, due)| **due) {
@@ -129,13 +155,25 @@ fn run_segment(
 }
 
 /// Sets the ghosts of fixed value on the host that a link is to set, before anything of its segment is in a stream.
-pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) {
+///
+/// # Errors
+/// A file that cannot be read or written.
+pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) -> Result<(), Error> {
     if let Some((array, true)) = link.filled() {
+        let storage = chain.arrays[array].storage();
+        if let Some(backing) = storage.backing() {
+            if !storage.has_fixed_ghosts() {
+                // SAFETY: as below.
+                unsafe { planars[array].regional.fix_in_file(storage, backing, 0..storage.regions())? };
+                storage.set_fixed_ghosts(true);
+            }
+            return Ok(());
+        }
         let storage = touched(chain, planars, array);
         // Planes that are packed came from a window, where edges are set as on the host: they have their value since
         // the host set it.
         if storage.is_packed() && storage.has_fixed_ghosts() {
-            return;
+            return Ok(());
         }
         storage.unpack_all();
         // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
@@ -143,6 +181,7 @@ pub(super) fn fix_ghosts(link: &Link, chain: &Chain, planars: &[&Arc<Planar>]) {
         unsafe { planars[array].regional.fill_on_host(storage, Which::Fixed) };
         storage.set_fixed_ghosts(true);
     }
+    Ok(())
 }
 
 /// The memory of an array that the host is about to write.
@@ -178,6 +217,9 @@ fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<
     Ok((made, packs, window, planned))
 }
 
+/// Blocks whose planes are read while the one before them is put into streams.
+const AHEAD: usize = 3;
+
 /// A chain on its way.
 pub(super) struct Running<'a> {
     streams: Streams<'a>,
@@ -192,6 +234,8 @@ pub(super) struct Running<'a> {
     packs: Option<Packs>,
     /// The form of all windows, in planes of the finest array.
     window: Window,
+    /// What those pass through whose values lie in files.
+    files: Option<Files>,
     /// Rings of the pass under way, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
     pieces: Vec<Piece>,
@@ -225,6 +269,8 @@ impl<'a> Running<'a> {
         let (arrays, packs, window, planned) =
             device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
         let Planned { form, schedule, .. } = planned;
+        let in_files = chain.arrays.iter().any(|tracker| tracker.storage().backing().is_some());
+        let files = in_files.then(|| Files::new(device, room)).transpose()?;
         Ok(Some(Running {
             streams: Streams::new(device),
             chain,
@@ -235,6 +281,7 @@ impl<'a> Running<'a> {
             arrays,
             packs,
             window,
+            files,
             rings: Vec::new(),
             pieces: Vec::new(),
             _rest: rest,
@@ -251,7 +298,10 @@ impl<'a> Running<'a> {
     /// # Errors
     /// As [`Streams::finish`].
     pub fn finish(self, put: Result<(), Error>, results: &mut [Result<(), Error>]) -> Result<(), Error> {
-        self.streams.finish(self.chain, put, results)
+        let finished = self.streams.finish(self.chain, put, results);
+        let Some(files) = self.files else { return finished };
+        let backings = self.arrays.iter().filter_map(|array| array.storage().backing());
+        finished.and(files.finish(backings))
     }
 
     /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions.
@@ -290,7 +340,7 @@ impl<'a> Running<'a> {
         let schedule = std::mem::take(&mut self.schedule);
         for array in self.arrays.iter().filter(|array| array.scale > 0 && array.planar.facts().edges.fixed) {
             // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
-            unsafe { array.keep_edges(device, RUN)? };
+            unsafe { array.keep_edges(device, (RUN, self.files.as_mut()))? };
         }
         let every = download_event_interval(&schedule);
         let mut passes = schedule.passes.iter().peekable();
@@ -305,6 +355,7 @@ impl<'a> Running<'a> {
                 self.start_pass(pass);
                 shift = pass.shift;
             }
+            self.announce(&schedule, number, shift);
             let marked = |store: Option<usize>| store.map(|number| marked_at(number, every));
             if !block.uploads.is_empty() {
                 self.streams.wait(UP, block.uploads_after, marked(block.uploads_after))?;
@@ -338,6 +389,22 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
+    /// Says which planes the next blocks of a pass will bring from files: those of which all is known by block `number`
+    /// that they have to come after.
+    fn announce(&self, schedule: &Schedule, number: usize, shift: i64) {
+        let Some(files) = &self.files else { return };
+        let pass = schedule.passes.iter().find(|pass| pass.first_block > number);
+        let end = pass.map_or(schedule.blocks.len(), |pass| pass.first_block).min(number + AHEAD);
+        for block in &schedule.blocks[number..end] {
+            if block.uploads_after.is_some_and(|before| before >= number) {
+                break;
+            }
+            for Planes { array, planes } in &block.uploads {
+                self.arrays[*array].announce(files, planes, shift);
+            }
+        }
+    }
+
     /// Brings planes to the windows. The stream waits for what it has to wait for.
     fn load(&mut self, uploads: &[Planes], shift: i64) -> Result<(), Error> {
         let device = self.streams.device;
@@ -350,7 +417,9 @@ impl<'a> Running<'a> {
             let (shown, bytes, shift) = (array.window.shown(&planes), array.bytes(&planes), array.shift(shift));
             // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps all
             // other work away.
-            let upload = || unsafe { array.upload(device, (UP, self.packs.as_mut()), planes.clone(), shift) };
+            let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
+            // SAFETY: as above.
+            let upload = || unsafe { array.upload(device, (UP, through), planes.clone(), shift) };
             device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
         }
         self.streams.loaded(uploads.iter().any(|planes| self.arrays[planes.array].packs()))
@@ -368,9 +437,9 @@ impl<'a> Running<'a> {
             let array = &mut self.arrays[*array];
             let (shown, shift) = (array.window.shown(planes), array.shift(shift));
             let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
-            let packs = self.packs.as_mut();
+            let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
             // SAFETY: as for loads; the operations that write the planes are done.
-            let download = || unsafe { array.download(device, (DOWN, packs), planes.clone(), shift) };
+            let download = || unsafe { array.download(device, (DOWN, through), planes.clone(), shift) };
             device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
         }
         device.backend().flush(DOWN)

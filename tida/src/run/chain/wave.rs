@@ -22,12 +22,12 @@ use super::{Chain, Ready, Use};
 use crate::backend::cpu::Caches;
 use crate::device::timeline::{Label, Recorder as Times, Stats, host_span};
 use crate::error::{Error, panicked};
+use crate::launch::pieces::run_boxes;
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::{FillStep, Planar};
 use crate::memory::tracker::{BoxTouch, Tracker, distinct};
 use crate::program::schedule::{Access, PlaneOp, Reach, Skew, Write, hull_of, steps};
 use crate::run::op::Op;
-use crate::run::pieces::run_boxes;
 
 /// So many links are enough for several passes: more are not waited for while threads are idle.
 pub(crate) const LONG: usize = 24;

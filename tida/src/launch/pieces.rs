@@ -24,12 +24,22 @@ pub(crate) fn run_boxes(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> R
 
 /// The same of boxes that know nothing of one another.
 fn run_at_once(launch: &dyn Launch, boxes: &[(usize, GridBox<4>)]) -> Result<(), Error> {
-    let (pieces, at_least) = pieces(boxes, launch.grain());
-    let run = |&(region, cells): &(usize, GridBox<4>)| {
+    run_pieces(boxes, launch.grain(), &|region, cells| {
         // SAFETY: the graph lets a sweep run only when nothing that conflicts with it runs, its boxes do not overlap,
         // and its kernel writes the cell it runs at alone.
         unsafe { launch.run(region, cells) }
-    };
+    })
+}
+
+/// Calls `run` with pieces of boxes that start at multiples of `grain`, in the current thread pool. The error is that
+/// of the first cell in row-major order.
+pub(crate) fn run_pieces(
+    boxes: &[(usize, GridBox<4>)],
+    grain: [i64; 4],
+    run: &(dyn Fn(usize, GridBox<4>) -> Result<(), Error> + Sync),
+) -> Result<(), Error> {
+    let (pieces, at_least) = pieces(boxes, grain);
+    let run = |&(region, cells): &(usize, GridBox<4>)| run(region, cells);
     if let [one] = pieces.as_slice() {
         return run(one);
     }
