@@ -48,14 +48,14 @@ pub fn quadrant(n: usize, [y, x]: [usize; 2]) -> [f64; 4] {
 
 /// From density, velocity and pressure to what is conserved: density, momentum along x and y, energy.
 #[kernel_fn]
-fn conserved(w: [f64; 4], gamma: f64) -> [f64; 4] {
+pub fn conserved(w: [f64; 4], gamma: f64) -> [f64; 4] {
     let [rho, u, v, pressure] = w;
     [rho, rho * u, rho * v, pressure / (gamma - 1.0) + 0.5 * rho * (u * u + v * v)]
 }
 
 /// The way back.
 #[kernel_fn]
-fn primitive(c: [f64; 4], gamma: f64) -> [f64; 4] {
+pub fn primitive(c: [f64; 4], gamma: f64) -> [f64; 4] {
     let [rho, mx, my, energy] = c;
     [rho, mx / rho, my / rho, (gamma - 1.0) * (energy - 0.5 * (mx * mx + my * my) / rho)]
 }
@@ -88,7 +88,7 @@ fn flow(w: [f64; 4], gamma: f64) -> [f64; 4] {
 
 /// The flux through a face from the states of the four cells beside it; their first velocity goes through it.
 #[kernel_fn]
-fn hll(far_left: [f64; 4], left: [f64; 4], right: [f64; 4], far_right: [f64; 4], gamma: f64) -> [f64; 4] {
+pub fn hll(far_left: [f64; 4], left: [f64; 4], right: [f64; 4], far_right: [f64; 4], gamma: f64) -> [f64; 4] {
     let mut l = left;
     let mut r = right;
     for k in 0..4 {

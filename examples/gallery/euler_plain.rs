@@ -29,7 +29,7 @@ fn half_slope(a: f64, b: f64) -> f64 {
 
 /// The flux through a face, along the velocity that is number `axis` of a state, from four cells `step` apart; the
 /// third is at `at`.
-fn flux(cells: &[State], at: usize, step: usize, axis: usize) -> State {
+pub fn flux(cells: &[State], at: usize, step: usize, axis: usize) -> State {
     // Density, velocity through the face and along it, pressure.
     let order = [0, axis, 3 - axis, 3];
     let near = [at - 2 * step, at - step, at, at + step].map(|place| {

@@ -8,7 +8,10 @@
 mod adi;
 mod backprop;
 mod bfs;
+mod cavity;
 mod cg;
+mod cylinder;
+mod dam_break;
 mod dyadic;
 mod euler;
 mod euler_plain;
@@ -17,8 +20,9 @@ mod gemm;
 mod gemm_groups;
 mod hotspot;
 mod jacobi9;
+mod lattice;
+mod lattice_plain;
 mod lbm2d;
-mod lbm2d_plain;
 mod matrix_add;
 mod multigrid;
 mod multigrid_plain;
@@ -28,11 +32,14 @@ mod nearest_neighbour;
 mod needleman_wunsch;
 mod pathfinder;
 mod plain;
+mod poiseuille;
 mod poisson;
+mod ring;
 mod seismic;
 mod seismic_plain;
 mod shallow_water;
 mod sobel;
+mod sod;
 mod srad;
 mod stencil1d;
 mod summed_area;
@@ -59,7 +66,10 @@ const PROGRAMS: &[Program] = &[
     adi::PROGRAM,
     backprop::PROGRAM,
     bfs::PROGRAM,
+    cavity::PROGRAM,
     cg::PROGRAM,
+    cylinder::PROGRAM,
+    dam_break::PROGRAM,
     dyadic::PROGRAM,
     euler::PROGRAM,
     fdtd2d::PROGRAM,
@@ -76,9 +86,12 @@ const PROGRAMS: &[Program] = &[
     needleman_wunsch::PROGRAM,
     pathfinder::PROGRAM,
     poisson::PROGRAM,
+    poiseuille::PROGRAM,
+    ring::PROGRAM,
     seismic::PROGRAM,
     shallow_water::PROGRAM,
     sobel::PROGRAM,
+    sod::PROGRAM,
     srad::PROGRAM,
     stencil1d::PROGRAM,
     summed_area::PROGRAM,
@@ -127,6 +140,18 @@ impl Program {
         }
         Ok(())
     }
+}
+
+/// Says how far a result is from a published one, which is an error if it is farther than `most`.
+fn at_most(settings: &Settings, what: &str, off: f64, most: f64) -> Result<()> {
+    if !settings.flags.json {
+        println!("  {what}: {off:.2e}");
+    }
+    if off.is_nan() || off > most {
+        let name = settings.example.name;
+        return Err(format!("tried to verify {name}; found {what}: {off:e}; it should be {most:e} at most").into());
+    }
+    Ok(())
 }
 
 /// How many arrays kernels take, how many reads they have, and which of those the block alone decides (Lashgar Fig.

@@ -29,15 +29,15 @@ pub const PROGRAM: Program = Program {
     run,
 };
 
-const GRAVITY: f32 = 9.81;
+pub const GRAVITY: f32 = 9.81;
 /// The time step over the width of a cell. The fastest wave has to stay below a quarter of a cell.
-const RATIO: f32 = 0.05;
+pub const RATIO: f32 = 0.05;
 /// How far the volume may drift, of all of it: cells round to `f32`.
 const DRIFT: f64 = 1e-5;
 
 /// What flows through a face. A side has its height, and its discharges through the face and along it.
 #[kernel_fn]
-fn through(left: [f32; 3], right: [f32; 3], gravity: f32) -> [f32; 3] {
+pub fn through(left: [f32; 3], right: [f32; 3], gravity: f32) -> [f32; 3] {
     let [h, q, t] = left;
     let [k, p, s] = right;
     let (u, v) = (q / h, p / k);
@@ -159,7 +159,7 @@ fn mirrored(grid: &mut Grid<f32>, turned: Option<usize>) {
 
 /// What flows through a face, from `a` to `b` in the data: the height, and the discharges through the face and along
 /// it.
-fn flux([h, q, t]: [&[f32]; 3], a: usize, b: usize) -> [f32; 3] {
+pub fn flux([h, q, t]: [&[f32]; 3], a: usize, b: usize) -> [f32; 3] {
     let (u, v) = (q[a] / h[a], q[b] / h[b]);
     let wave = (u.abs() + (GRAVITY * h[a]).sqrt()).max(v.abs() + (GRAVITY * h[b]).sqrt());
     [

@@ -129,6 +129,9 @@ pub struct Flags {
     /// Threads: at most 1024, or four a core if that is more [default: one a core]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u64).range(1..))]
     pub threads: Option<u64>,
+    /// Reynolds number, for cavity: 100 (the default) or 1000
+    #[arg(long, value_name = "RE")]
+    pub reynolds: Option<u32>,
     /// Compare the result with plain loops (also done if no flag at all is given)
     #[arg(long)]
     pub verify: bool,
@@ -278,6 +281,10 @@ impl Example {
             let found = "a program without steps to show".into();
             return Err(problem(name, "--animate".into(), found, "leave it out; --png draws the result"));
         }
+        if let Some(asked) = flags.reynolds.filter(|_| self.name != "cavity") {
+            let found = "a program that has none to choose".into();
+            return Err(problem(name, format!("--reynolds {asked}"), found, "leave it out; cavity takes it"));
+        }
         let steps = flags.steps.unwrap_or(self.steps);
         let ghost = flags.ghost.unwrap_or(self.ghost);
         let verify = flags.verify;
@@ -423,6 +430,7 @@ mod tests {
         says(&still, "x --animate a.png", "tried to run all with --animate; found a program without steps to show");
         says(&ALL, "x --png a.jpg", "end the name in .png");
         says(&ALL, "x --animate a.gif", "end the name in .png");
+        says(&ALL, "x --reynolds 100", "found a program that has none to choose");
         says(&ALL, "x --dims 4", "3 or 1 or 2 axes");
         says(&ALL, "x --regions 2x2", "2 numbers for 3 axes");
         says(&ALL, "x --tile 8", "1 numbers for 3 axes");

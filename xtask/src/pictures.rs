@@ -74,7 +74,24 @@ const GALLERY: &[Shown] = &[
         "A network of three layers learns one pattern: the weights from each input to each hidden unit.",
     ),
     shown("bfs", "--size 3000", "Breadth-first search in a random graph: how many nodes lie at each depth."),
+    shown(
+        "cavity",
+        "--size 64 --steps 12800",
+        "The flow in a cavity under a lid that moves at the top, at Reynolds number 100: how fast it is. It is Ghia's flow \
+         (1982) to 0.02 of the lid's speed.",
+    ),
     shown("cg", "--size 20 --steps 60", "Conjugate gradients for Poisson's equation: the residual of each step."),
+    shown(
+        "cylinder",
+        "--size 320 --steps 12000",
+        "Vortices behind a cylinder at Reynolds number 100: how fast the fluid is. Their Strouhal number is Williamson's \
+         (1989), 0.164, to 5 %.",
+    ),
+    shown(
+        "dam_break",
+        "--size 1000 --steps 1000",
+        "A dam between deep and shallow water broke: the height of the water, and Stoker's solution.",
+    ),
     shown("dyadic", "--size 512 --steps 1", "The fast Walsh-Hadamard transform of each 256 of these random values."),
     animated(
         "euler",
@@ -124,6 +141,16 @@ const GALLERY: &[Shown] = &[
     ),
     shown("poisson", "--size 34 --steps 40", "Himeno's point Jacobi: how much each step still changes the pressure."),
     shown(
+        "poiseuille",
+        "--size 16 --steps 4000",
+        "Flow between two walls that a force drives: the velocity across the channel, and the parabola that it should be.",
+    ),
+    shown(
+        "ring",
+        "--size 256 --steps 8000 --tile 16x32",
+        "Heat in a ring, one half of which was hot: tiles that the ring's mask leaves out are left out.",
+    ),
+    shown(
         "seismic",
         "--size 96 --steps 80",
         "Elastic waves from a source in the ground: how fast the ground moves along x, in the plane of the source.",
@@ -134,6 +161,11 @@ const GALLERY: &[Shown] = &[
         "A drop that falls into a basin of shallow water between walls: the height of the water.",
     ),
     shown("sobel", "--size 128", "The edges of a picture of two discs, by Sobel's filter."),
+    shown(
+        "sod",
+        "--size 400 --steps 400",
+        "Sod's shock tube, where a membrane burst: the density of the gas, and the exact solution.",
+    ),
     shown(
         "srad",
         "--size 128 --steps 20",

@@ -15,10 +15,9 @@ use crate::Result;
 use crate::shell::{command, read, root};
 
 /// Those that take longest. They start first, so that no other waits for them in the end.
-const LONG: [&str; 10] = [
+const LONG: [&str; 9] = [
     "ui",
     "corpus",
-    "cavity",
     "reduce_out_of_core",
     "same_bits",
     "language_places",
