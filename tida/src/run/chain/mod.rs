@@ -158,7 +158,9 @@ impl Chain {
     /// Why work that touches this can be no part of it, if it cannot: an array cannot be whole and come and go, and
     /// arrays cannot be of too many resolutions.
     pub fn clash(&self, touches: &[BoxTouch]) -> Option<&'static str> {
-        if touches.iter().any(|touch| touch.scale != Scale::Same) && self.is_too_deep(touches) {
+        // Regions have their own places, whatever the others are.
+        let ties = self.kind != Kind::Regions && touches.iter().any(|touch| touch.scale != Scale::Same);
+        if ties && self.is_too_deep(touches) {
             return Some("ties its arrays to one more resolution than planes of which stream together");
         }
         let among = |arrays: &[Arc<Tracker>], touch: &BoxTouch| arrays.iter().any(|a| Arc::ptr_eq(a, &touch.tracker));
