@@ -60,8 +60,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// has overwritten all cells of their region, since what is overwritten is not brought there. Ghosts that the user
     /// set are brought. Where an array is cut along its first axis alone, ghosts between its regions have no memory of
     /// their own on a device until this is called once. Where it lies in a file
-    /// ([`backed_by`](crate::TileAccBuilder::backed_by)) they never have, and this changes nothing for an array of several
-    /// regions.
+    /// ([`backed_by`](crate::TileAccBuilder::backed_by)) they never have, and this changes nothing for an array of
+    /// several regions.
     ///
     /// ```
     /// # use tida::prelude::*;
