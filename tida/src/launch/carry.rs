@@ -6,6 +6,7 @@ use tida_kernels::plan::fuse::Faces;
 
 use super::around::{Around, Source};
 use super::device::{DeviceArg, DeviceArray, OnDevice};
+use super::pieces::Boxes;
 use super::prepare::ArgPlan;
 use super::site::{Own, Site, Sites};
 use crate::error::Error;
@@ -13,9 +14,6 @@ use crate::grid::GridBox;
 use crate::memory::bridge::{Bridge, Span};
 use crate::memory::node::{Near, Queue, Ring};
 use crate::program::order::{Carry, Order};
-
-/// Boxes of regions.
-pub(crate) type Boxes = Vec<(usize, GridBox<4>)>;
 
 /// The arrays of which a kernel reads other cells than it writes, with their numbers.
 fn carried<'a>(
@@ -182,7 +180,7 @@ impl ThroughDevice {
             let span = |(region, parts): &(usize, Parts)| Span {
                 region: *region,
                 cells: parts.both,
-                from: parts.sources(&array, *region, self.along.1),
+                from: parts.sources(&array, *region, self.along.1).into_vec(),
                 back: parts.head,
             };
             let spans: Vec<Span> = self.parts.iter().map(span).collect();

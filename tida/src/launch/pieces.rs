@@ -1,11 +1,14 @@
 //! Boxes of cells on the host: cut into pieces, so that every thread has work.
 
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::launch::step::Launch;
-use crate::run::op::Boxes;
+
+/// Boxes of regions; most sweeps have one.
+pub(crate) type Boxes = SmallVec<[(usize, GridBox<4>); 1]>;
 
 /// Cells of the smallest piece: below, a piece costs more than it saves.
 const SMALL_PIECE: usize = 1 << 14;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::driver::{Core, Recorder, lock};
 use super::place::Place;
 use super::recording::{TileWork, add_touches};
+use crate::launch::pieces::Boxes;
 use crate::launch::step::Fold;
 use crate::memory::node::Node;
 use crate::program::deps::Need;
 use crate::program::place::Kind;
-use crate::run::op::{Boxes, Sweep};
+use crate::run::op::Sweep;
 
 /// The reductions of a chain find what takes at most this part of the device's memory.
 const LISTS: u64 = 4;

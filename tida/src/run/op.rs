@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::steps::identity;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
+use crate::launch::pieces::Boxes;
 use crate::launch::step::{Fold, Launch};
 use crate::memory::node::{Done, Queue};
 use crate::memory::storage::Storage;
@@ -15,9 +14,6 @@ use crate::memory::touched::{ArrayTouch, bring};
 use crate::memory::tracker::{BoxTouch, Tracker};
 use crate::program::fuse::{Pair, Recorded};
 use crate::program::order::Order;
-
-/// Boxes of regions; most sweeps have one.
-pub(crate) type Boxes = SmallVec<[(usize, GridBox<4>); 1]>;
 
 /// A kernel over boxes, and what it touches there.
 pub(crate) struct Sweep {
