@@ -30,7 +30,7 @@ fn main() -> tida::Result<()> {
     let number = |n: usize, usual: usize| arguments.get(n).and_then(|one| one.parse().ok()).unwrap_or(usual);
     let cells = number(1, 512);
     let bytes = cells.pow(3) * 8;
-    let memory = number(2, bytes / 2 >> 20) << 20;
+    let memory = number(2, (bytes / 2) >> 20) << 20;
     println!(
         "two arrays of {cells}^3 f64, {} MiB each, in files of {}; {} MiB of memory allowed",
         bytes >> 20,
@@ -42,7 +42,8 @@ fn main() -> tida::Result<()> {
     let mut disk = Disk::new(&folder, bytes);
     let (mut away, mut here) = (Heat::new(&in_files, cells)?, Heat::new(&in_memory, cells)?);
     // What is set once, and memory that was never touched.
-    (away.run(2)?, here.run(2)?);
+    away.run(2)?;
+    here.run(2)?;
     let mut times: [Vec<f64>; 5] = Default::default();
     for _ in 0..ROUNDS {
         let disk = disk.copy();
