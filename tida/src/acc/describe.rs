@@ -169,7 +169,7 @@ mod tests {
         let folder = Some(Path::new("/scratch"));
         assert_eq!(
             said(Place { folder, memory: Some((1 << 30, None)), ..CPU }),
-            "CPU, 8 threads, AVX-512, arrays in files of /scratch, 1.0 GiB of them in memory"
+            "CPU, 8 threads, AVX-512, arrays in files of /scratch, 1 GiB of them in memory"
         );
         assert_eq!(
             said(Place { folder, ..H200 }),
