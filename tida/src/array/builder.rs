@@ -84,7 +84,7 @@ enum Partition<const D: usize> {
     Count([usize; D]),
     Size([usize; D]),
     /// So many, or one along axes where each would have fewer cells than this.
-    AtMost([usize; D], [usize; D]),
+    UpTo([usize; D], [usize; D]),
 }
 
 /// Builds a [`TileArray`]; made by [`TileArray::builder`].
@@ -184,7 +184,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn regions_at_most(mut self, regions: [usize; D], least: [usize; D]) -> Self {
-        self.partition = Partition::AtMost(regions, least);
+        self.partition = Partition::UpTo(regions, least);
         self
     }
 
@@ -452,7 +452,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         let blocks = cells.div_ceil(block);
         let (regions, size) = match self.partition {
             Partition::Count(count) => (count[axis], None),
-            Partition::AtMost(most, least) => match most[axis] {
+            Partition::UpTo(most, least) => match most[axis] {
                 many if many > blocks || (many > 1 && cells / many < least[axis]) => (1, None),
                 few => (few, None),
             },
