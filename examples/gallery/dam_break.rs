@@ -29,8 +29,8 @@ pub const PROGRAM: Program = Program {
     run,
 };
 
-/// The height on both sides at first. A fifth on the right is the case of SWASHES (Delestre and others, Int. J. Numer.
-/// Meth. Fluids 72, 2013, section 4.1.1).
+/// The height on both sides at first. A fifth on the right is the case of SWASHES (Delestre and others, 2013,
+/// doi:10.1002/fld.3741, section 4.1.1).
 const DEEP: f32 = 1.0;
 const SHALLOW: f32 = 0.2;
 /// How far the height may be from Stoker's solution, on average, with 400 cells or more. The scheme is of first order:
