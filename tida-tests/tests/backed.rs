@@ -427,3 +427,77 @@ fn a_full_disk_is_an_error_of_who_builds_and_leaves_arrays_whole() {
     let known = heat(&in_memory(), 1, Boundary::Fixed(0.25), 3).0;
     assert!(u.read_box(u.domain()).unwrap() == known);
 }
+
+/// Work of other kinds on arrays in files: recurrences along each axis, ghosts by kernels, another resolution.
+#[test]
+fn other_work_has_the_bits_of_memory() {
+    let shape = [48, 24, 64];
+    let folder = Folder::new();
+    let run = |acc: &TileAcc, what: usize| -> tida::Result<Vec<f64>> {
+        let mut u = TileArray::<f64, 3>::builder(shape).ghost(1).boundary(Boundary::Open).build(acc)?;
+        u.fill(value)?;
+        match what {
+            0..=2 => {
+                let mut by = [0; 3];
+                by[what] = 1;
+                let tiles = u.tiles().within([1; 3], shape.map(|n| n as i64));
+                sweep_along(what, Forward, tiles, &mut u, kernel!(|u, at| u[at] = 0.5 * u[at] + 0.25 * u[at - by]))?;
+            }
+            3 => {
+                let tiles = u.tiles().within([0; 3], shape.map(|n| n as i64 - 1));
+                sweep_along(
+                    0,
+                    Backward,
+                    tiles,
+                    &mut u,
+                    kernel!(|u, at| u[at] = 0.5 * u[at] + 0.25 * u[at + [1, 0, 0]]),
+                )?;
+            }
+            4 => {
+                let mut next = u.like()?;
+                for _ in 0..3 {
+                    u.fill_ghosts()?;
+                    for axis in (0..3).rev() {
+                        let mut by = [0; 3];
+                        by[axis] = 1;
+                        fill_ghosts_with((axis, Side::Low), &mut u, kernel!(|u, at| u[at] = 0.5 * u[at + by]))?;
+                        fill_ghosts_with((axis, Side::High), &mut u, kernel!(|u, at| u[at] = 0.25 * u[at - by]))?;
+                    }
+                    for tile in next.tiles() {
+                        compute(
+                            &tile,
+                            (&mut next, &u),
+                            kernel!(|next, u, at| {
+                                next[at] = 0.25
+                                    * (u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 0, 1]]);
+                            }),
+                        )?;
+                    }
+                    std::mem::swap(&mut u, &mut next);
+                }
+            }
+            _ => {
+                let mut fine = TileArray::<f64, 3>::builder(shape.map(|n| 2 * n)).build(acc)?;
+                for tile in fine.tiles() {
+                    compute(
+                        &tile,
+                        (&mut fine, coarse(&u)),
+                        kernel!(|fine, u, at| fine[at] = u[[at[0] / 2, at[1] / 2, at[2] / 2]]),
+                    )?;
+                }
+                return fine.read_box(fine.domain());
+            }
+        }
+        u.read_box(u.domain())
+    };
+    for what in 0..6 {
+        let wanted = run(&in_memory(), what).unwrap();
+        for acc in in_files(&folder.0, 3 * MIB / 4) {
+            match run(&acc, what) {
+                Ok(found) => assert!(what != 3 && found == wanted, "work {what} on {acc}"),
+                // Planes go upwards, and there is one region.
+                Err(e) => assert!(what == 3 && e.kind() == ErrorKind::Memory, "work {what} on {acc}: {e}"),
+            }
+        }
+    }
+}
