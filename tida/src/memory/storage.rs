@@ -43,14 +43,24 @@ pub(crate) struct Storage {
 /// Memory of one region.
 #[derive(Debug)]
 struct Block {
-    /// What the allocator gave, with its layout; none for elements without components.
-    given: Option<(NonNull<u8>, alloc::Layout)>,
+    given: Given,
     /// First byte used.
     base: NonNull<u8>,
     /// Bytes used.
     bytes: usize,
     /// The host may have written it.
     touched: AtomicBool,
+}
+
+/// Where a block's addresses come from.
+#[derive(Debug)]
+enum Given {
+    /// There are none: elements without components.
+    Nothing,
+    /// The allocator, with this layout.
+    Memory(NonNull<u8>, alloc::Layout),
+    /// The system reserved so many bytes of addresses that nothing may access.
+    Addresses(NonNull<u8>, usize),
 }
 
 // SAFETY: the memory belongs to this value alone; who accesses it through `base` keeps writers apart.
@@ -107,12 +117,14 @@ impl Storage {
         let backing = Backing::new(folder, sizes.clone())?;
         let mut storage = Storage::new(std::iter::empty())?;
         storage.offsets = device_offsets(sizes.clone());
-        storage.blocks = sizes.map(Block::elsewhere).collect();
+        for bytes in sizes {
+            storage.blocks.push(Block::elsewhere(bytes).ok_or_else(|| out_of_memory(bytes, 0))?);
+        }
         storage.backing = Some(backing);
         Ok(storage)
     }
 
-    /// The file that has its values, if they are in one. Then [`base`](Self::base) is an address of nothing.
+    /// The file that has its values, if they are in one. Then nothing may access what lies at [`base`](Self::base).
     pub(crate) fn backing(&self) -> Option<&Backing> {
         self.backing.as_ref()
     }
@@ -321,10 +333,11 @@ fn next_stagger() -> usize {
 }
 
 impl Block {
-    /// A block of values that are in no memory of the host.
-    fn elsewhere(bytes: usize) -> Block {
-        let base = NonNull::<Line>::dangling().cast();
-        Block { given: None, base, bytes, touched: AtomicBool::new(false) }
+    /// A block of values that are in no memory of the host. Its addresses are the array's alone, and nothing may access
+    /// them: whoever takes them for memory is stopped, and does not meet what belongs to others.
+    fn elsewhere(bytes: usize) -> Option<Block> {
+        let (given, base) = reserved(bytes)?;
+        Some(Block { given, base, bytes, touched: AtomicBool::new(false) })
     }
 
     /// Zeroed memory. The allocator's own zeroed pages are used, which cost nothing until touched: that path takes
@@ -332,7 +345,7 @@ impl Block {
     fn new(bytes: usize, stagger: usize) -> Option<Block> {
         if bytes == 0 {
             let base = NonNull::<Line>::dangling().cast();
-            return Some(Block { given: None, base, bytes, touched: AtomicBool::new(false) });
+            return Some(Block { given: Given::Nothing, base, bytes, touched: AtomicBool::new(false) });
         }
         // The page of the last byte is the block's alone too: pages are pinned as a whole, and a copy of whoever else
         // would have a part in one fails.
@@ -351,8 +364,25 @@ impl Block {
             // SAFETY: these bytes belong to the allocation.
             unsafe { ask_for_huge_pages(base, bytes) };
         }
-        Some(Block { given: Some((given, layout)), base, bytes, touched: AtomicBool::new(false) })
+        Some(Block { given: Given::Memory(given, layout), base, bytes, touched: AtomicBool::new(false) })
     }
+}
+
+/// Addresses for so many bytes that nothing may access.
+#[cfg(unix)]
+fn reserved(bytes: usize) -> Option<(Given, NonNull<u8>)> {
+    let bytes = bytes.max(1).checked_next_multiple_of(PAGE)?;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: new addresses, which the system chooses.
+    let given = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+    let base = NonNull::new(given.cast::<u8>()).filter(|_| given != libc::MAP_FAILED)?;
+    Some((Given::Addresses(base, bytes), base))
+}
+
+/// No array lies in a file there.
+#[cfg(not(unix))]
+fn reserved(_: usize) -> Option<(Given, NonNull<u8>)> {
+    None
 }
 
 /// Asks for huge pages where the system gives them on request: a sweep over several planes then misses fewer address
@@ -385,9 +415,15 @@ impl Drop for Storage {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if let Some((given, layout)) = self.given {
+        match self.given {
+            Given::Nothing => {}
             // SAFETY: allocated with this layout, and freed once.
-            unsafe { alloc::dealloc(given.as_ptr(), layout) }
+            Given::Memory(given, layout) => unsafe { alloc::dealloc(given.as_ptr(), layout) },
+            // SAFETY: reserved with these bytes, and given back once.
+            #[cfg(unix)]
+            Given::Addresses(given, bytes) => drop(unsafe { libc::munmap(given.as_ptr().cast(), bytes) }),
+            #[cfg(not(unix))]
+            Given::Addresses(..) => {} // There are none.
         }
     }
 }
@@ -428,7 +464,7 @@ mod tests {
         for bytes in [0x1_0000usize, 0x1_0001, 0x40_0000, 0x40_0001] {
             for stagger in [0, PAGE / 2] {
                 let block = Block::new(bytes, stagger).unwrap();
-                let (given, layout) = block.given.unwrap();
+                let Given::Memory(given, layout) = block.given else { panic!("no memory") };
                 let (first, end) = (given.addr().get(), given.addr().get() + layout.size());
                 let (from, to) = (block.base.addr().get(), block.base.addr().get() + bytes);
                 assert!(first <= from / PAGE * PAGE && to.next_multiple_of(PAGE) <= end, "{bytes} {stagger}");
