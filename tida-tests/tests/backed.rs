@@ -14,12 +14,13 @@ fn backed(folder: &Path) -> TileAccBuilder {
     TileAcc::builder().threads(2).backed_by(folder)
 }
 
-/// What runs such arrays: the CPU, a simulated device, and OpenCL where that is, each with so many bytes for arrays.
+/// What runs such arrays: the CPU, a simulated device, and OpenCL and CUDA where they are, each with so many bytes for
+/// arrays.
 fn in_files(folder: &Path, memory: u64) -> Vec<TileAcc> {
     let cpu = backed(folder).device(Device::Cpu).memory_limit(memory).build().unwrap();
     let sim = backed(folder).simulate(SimDevice::new()).memory_limit(memory).build().unwrap();
-    let opencl = backed(folder).device(Device::OpenCl).memory_limit(memory).build();
-    [Some(cpu), Some(sim), opencl.ok()].into_iter().flatten().collect()
+    let driven = |device: Device| backed(folder).device(device).memory_limit(memory).build().ok();
+    [Some(cpu), Some(sim), driven(Device::OpenCl), driven(Device::Cuda)].into_iter().flatten().collect()
 }
 
 fn in_memory() -> TileAcc {
