@@ -60,6 +60,7 @@ enum Given {
     /// The allocator, with this layout.
     Memory(NonNull<u8>, alloc::Layout),
     /// The system reserved so many bytes of addresses that nothing may access.
+    #[cfg(unix)]
     Addresses(NonNull<u8>, usize),
 }
 
@@ -422,8 +423,6 @@ impl Drop for Block {
             // SAFETY: reserved with these bytes, and given back once.
             #[cfg(unix)]
             Given::Addresses(given, bytes) => drop(unsafe { libc::munmap(given.as_ptr().cast(), bytes) }),
-            #[cfg(not(unix))]
-            Given::Addresses(..) => {} // There are none.
         }
     }
 }
