@@ -1,12 +1,13 @@
 //! Launches in their native form: for a device that runs no compiled kernels, on memory that the host can address
 //! ([`Facts::native`](super::Facts::native)).
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tida_kernels::emit::copies::{BoxCopy, Kind};
 
-use super::Memory;
+use super::{Code, Kernel, KernelFacts, Memory};
 use crate::error::{Error, ErrorKind};
 
 /// What one launch does.
@@ -16,6 +17,36 @@ pub(crate) enum Native<'a> {
     /// Copies boxes of values between two memories, as the kernel of such copies does. A failure is that of the next
     /// event of the stream.
     Boxes { kind: Kind, list: &'a Arc<[BoxCopy]>, to: &'a Memory, from: &'a Memory },
+}
+
+/// What stands for a compiled kernel.
+#[derive(Debug)]
+struct NativeKernel;
+
+impl Kernel for NativeKernel {
+    fn facts(&self) -> KernelFacts {
+        KernelFacts::default()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// What stands for a kernel on such a device: it has no text.
+///
+/// # Errors
+/// One with a text, which needs a compiler.
+pub(super) fn stand_in(code: &Code<'_>, device: &str) -> Result<Arc<dyn Kernel>, Error> {
+    if code.text.is_empty() {
+        return Ok(Arc::new(NativeKernel));
+    }
+    Err(Error::new(
+        ErrorKind::Device,
+        format!("compile the kernel `{}` for {device}", code.entry),
+        "that it runs native kernels alone",
+        "use a device with a compiler (TIDA_DEVICE=cuda or opencl)",
+    ))
 }
 
 /// The native form of one launch.

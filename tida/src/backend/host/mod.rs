@@ -7,16 +7,14 @@
 mod memory;
 mod stream;
 
-use std::any::Any;
 use std::ptr;
 use std::sync::Arc;
 
 use self::memory::Pool;
 use self::stream::{HostEvent, Mark, Stream};
 use super::cpu::{Memories, copy_box};
-use super::{
-    ALL_STREAMS, Argument, Backend, Code, Event, Facts, Flaws, Kernel, KernelFacts, Memory, Native, NativeWork,
-};
+use super::native::stand_in;
+use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Flaws, Kernel, Memory, Native, NativeWork};
 use crate::error::{Error, ErrorKind};
 
 /// The host with so many bytes of memory for arrays, and so many threads for kernels; as many as it has processors if
@@ -90,20 +88,6 @@ fn foreign(what: &str) -> Error {
         "one of another device",
         "report this as a bug of tida",
     )
-}
-
-/// What stands for a compiled kernel.
-#[derive(Debug)]
-struct NativeKernel;
-
-impl Kernel for NativeKernel {
-    fn facts(&self) -> KernelFacts {
-        KernelFacts::default()
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// An address that a command takes to its thread.
@@ -185,15 +169,7 @@ impl Backend for Host {
     unsafe fn unpin(&self, _base: *mut u8) {}
 
     fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error> {
-        if code.text.is_empty() {
-            return Ok(Arc::new(NativeKernel));
-        }
-        Err(Error::new(
-            ErrorKind::Device,
-            format!("compile the kernel `{}` for the host", code.entry),
-            "that it runs native kernels alone",
-            "use a device with a compiler (TIDA_DEVICE=cuda or opencl)",
-        ))
+        stand_in(code, "the host")
     }
 
     unsafe fn upload(&self, stream: usize, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {

@@ -24,7 +24,6 @@ mod stream;
 mod tests;
 mod work;
 
-use std::any::Any;
 use std::sync::Arc;
 
 use tida_kernels::emit::copies::{BoxCopy, Kind};
@@ -34,7 +33,8 @@ pub use self::planted::SimFault;
 pub use self::probe::{SimDevice, SimReport};
 use self::stream::{Engine, Shared, SimEvent};
 use self::work::{Launch, Run, Stretch, Work};
-use super::{Argument, Backend, Code, Event, Facts, Flaws, Kernel, KernelFacts, Memory, Native, NativeWork};
+use super::native::stand_in;
+use super::{Argument, Backend, Code, Event, Facts, Flaws, Kernel, Memory, Native, NativeWork};
 use crate::error::{Error, ErrorKind};
 
 /// A simulated device of its own.
@@ -145,20 +145,6 @@ impl Sim {
     }
 }
 
-/// What stands for a compiled kernel.
-#[derive(Debug)]
-struct NativeKernel;
-
-impl Kernel for NativeKernel {
-    fn facts(&self) -> KernelFacts {
-        KernelFacts::default()
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
 fn stretch(memory: &Memory, at: usize, bytes: usize) -> Stretch {
     Stretch { raw: memory.raw(), at, bytes }
 }
@@ -192,15 +178,7 @@ impl Backend for Sim {
     unsafe fn unpin(&self, _base: *mut u8) {}
 
     fn compile(&self, code: &Code<'_>) -> Result<Arc<dyn Kernel>, Error> {
-        if code.text.is_empty() {
-            return Ok(Arc::new(NativeKernel));
-        }
-        Err(Error::new(
-            ErrorKind::Device,
-            format!("compile the kernel `{}` for a simulated device", code.entry),
-            "that it runs native kernels alone",
-            "use a device with a compiler (TIDA_DEVICE=cuda or opencl)",
-        ))
+        stand_in(code, "a simulated device")
     }
 
     unsafe fn upload(&self, stream: usize, to: &Memory, at: usize, from: *const u8, bytes: usize) -> Result<(), Error> {
