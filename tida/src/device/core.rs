@@ -15,7 +15,7 @@ use super::ledger::{Ledger, Purpose, Reservation};
 use super::passages::Passages;
 use super::plans::{Found, PlansAsked, StepsKey, StepsWinner, TrialKey, Winner};
 use super::timeline::{Recorder, SpanKind, Stats, restart};
-use crate::backend::{Backend, COPIES, Memory, STREAMS};
+use crate::backend::{Backend, COPIES, Event, Memory, STREAMS};
 use crate::error::{Error, ErrorKind};
 
 /// A device of one accelerator.
@@ -368,6 +368,16 @@ impl DeviceCore {
             Some(recorder) => recorder.around(&**self.backend(), (kind, name), (stream, bytes), f),
             None => f(),
         }
+    }
+
+    /// Lets a stream wait for an event. The span that this thread is in starts after that.
+    ///
+    /// # Errors
+    /// What the device says of the event.
+    pub fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
+        self.backend().wait(stream, event)?;
+        self.host_waited();
+        Ok(())
     }
 
     /// The host, or the stream, was busy with something else than the span that it is in.

@@ -199,7 +199,7 @@ impl Storage {
                 && other != stream
                 && !event.is_done()
             {
-                backend.wait(*stream, &**event)?;
+                device.wait(*stream, &**event)?;
             }
         } else if self.has_values(region, place.newest) {
             device.counts.upload(bytes);

@@ -101,7 +101,7 @@ impl Storage {
             && *other != stream
             && !event.is_done()
         {
-            backend.wait(stream, &**event)?;
+            device.wait(stream, &**event)?;
         }
         Ok(())
     }
