@@ -354,7 +354,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self.check_backed(acc, &layout, planar.as_deref())?;
         Ok(TileArray {
             acc: acc.clone(),
-            tracker: Tracker::new(&layout, &storage, planar, regional),
+            tracker: Tracker::new(&layout, &storage, Arc::default(), planar, regional),
             layout,
             boundaries,
             storage,

@@ -117,6 +117,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             tracker: Tracker::new(
                 &self.layout,
                 &storage,
+                Arc::default(),
                 self.tracker.planar().cloned(),
                 self.tracker.regional().cloned(),
             ),

@@ -564,10 +564,8 @@ impl<const D: usize> Launching<'_, D> {
     /// Whether a box reaches into ghosts that `fill_ghosts` fills.
     fn reads_ghosts(&self, info: &TiledInfo<'_, D>, read: &GridBox<D>, valid: &GridBox<D>) -> bool {
         (0..D).any(|d| {
-            let low = read.lo[d] < valid.lo[d] && !(valid.lo[d] == 0 && info.open[d][0]);
-            let end = info.layout.shape[d] as i64;
-            let high = read.hi[d] > valid.hi[d] && !(valid.hi[d] == end && info.open[d][1]);
-            low || high
+            let is_users = |side: usize| info.open[d][side] && info.layout.is_at_face(valid, d, side);
+            (read.lo[d] < valid.lo[d] && !is_users(0)) || (read.hi[d] > valid.hi[d] && !is_users(1))
         })
     }
 

@@ -161,6 +161,10 @@ pub(crate) struct Layout<const D: usize> {
     pub centering: [Centering; D],
     /// Ghost cells on each axis, low and high side.
     pub ghost: [[usize; 2]; D],
+    /// All values that its regions own: the domain, or a run of its planes along the first axis.
+    pub held: GridBox<D>,
+    /// Where `held` ends and the domain goes on, low and high side of each axis: what lies beyond is no face.
+    pub borders: [[bool; 2]; D],
     /// Regions, row-major.
     pub regions: Vec<Region<D>>,
     /// The same as boxes of four axes.
@@ -291,7 +295,85 @@ impl<const D: usize> Layout<D> {
             regions.push(region);
         }
         let wide = WideLayout::new(&regions);
-        Ok(Layout { cuts, shape, centering, ghost, regions, wide, element: *element, coding: None })
+        let held = GridBox { lo: [0; D], hi: shape.map(|n| n as i64) };
+        let borders = [[false; 2]; D];
+        Ok(Layout { cuts, shape, centering, ghost, held, borders, regions, wide, element: *element, coding: None })
+    }
+
+    /// The part of it that has these layers of regions along the first axis, with the same coordinates. It ends in
+    /// borders: where the domain goes on, and on both sides if the axis is `periodic`.
+    pub(crate) fn part(&self, layers: Range<usize>, periodic: bool) -> Layout<D> {
+        let counts = self.cuts.regions();
+        if layers == (0..counts[0]) {
+            return self.clone();
+        }
+        let of_layer = self.regions.len() / counts[0].max(1);
+        let regions = self.regions[layers.start * of_layer..layers.end * of_layer].to_vec();
+        let mut cuts = (*self.cuts).clone();
+        cuts.at[0] = cuts.at[0][layers.start..=layers.end].to_vec();
+        let mut held = self.held;
+        (held.lo[0], held.hi[0]) = match (regions.first(), regions.last()) {
+            (Some(first), Some(last)) => (first.valid.lo[0], last.valid.hi[0]),
+            _ => (0, 0),
+        };
+        let mut borders = self.borders;
+        borders[0] = [periodic || layers.start > 0, periodic || layers.end < counts[0]];
+        let wide = WideLayout::new(&regions);
+        Layout { cuts: Arc::new(cuts), held, borders, regions, wide, ..self.clone() }
+    }
+
+    /// Whether some of its ends are no faces of the domain.
+    pub(crate) fn is_part(&self) -> bool {
+        self.borders.iter().flatten().any(|border| *border)
+    }
+
+    /// Whether what a region owns ends where all regions end, at a face of the domain or at a border.
+    fn is_at_end(&self, valid: &GridBox<D>, axis: usize, side: usize) -> bool {
+        match side {
+            0 => valid.lo[axis] == self.held.lo[axis],
+            _ => valid.hi[axis] == self.held.hi[axis],
+        }
+    }
+
+    /// Whether what a region owns ends at a face of the domain.
+    pub(crate) fn is_at_face(&self, valid: &GridBox<D>, axis: usize, side: usize) -> bool {
+        self.is_at_end(valid, axis, side) && !self.borders[axis][side]
+    }
+
+    /// A region's box, with the ghosts beyond those of its ends that `take` says.
+    fn grown_at_ends(&self, number: usize, take: impl Fn(usize, usize) -> bool) -> GridBox<D> {
+        let valid = self.regions[number].valid;
+        let mut grown = valid;
+        for axis in 0..D {
+            let takes = |side| take(axis, side) && self.is_at_end(&valid, axis, side);
+            if takes(0) {
+                grown.lo[axis] -= self.ghost[axis][0] as i64;
+            }
+            if takes(1) {
+                grown.hi[axis] += self.ghost[axis][1] as i64;
+            }
+        }
+        grown
+    }
+
+    /// All values that are no ghosts beyond faces: those that regions own, and ghosts beyond borders.
+    pub(crate) fn inside(&self) -> GridBox<D> {
+        let mut inside = self.held;
+        for axis in 0..D {
+            if self.borders[axis][0] {
+                inside.lo[axis] -= self.ghost[axis][0] as i64;
+            }
+            if self.borders[axis][1] {
+                inside.hi[axis] += self.ghost[axis][1] as i64;
+            }
+        }
+        inside
+    }
+
+    /// What region `number` owns, together with the ghosts beyond borders nearest to its values: these boxes of all
+    /// regions cover [`Layout::inside`], each value once.
+    pub(crate) fn inner(&self, number: usize) -> GridBox<D> {
+        self.grown_at_ends(number, |axis, side| self.borders[axis][side])
     }
 
     /// The same of an array that is coded.
@@ -332,19 +414,10 @@ impl<const D: usize> Layout<D> {
         self.owners(cells).map(part).collect()
     }
 
-    /// What region `number` owns, together with the outer ghosts nearest to its values: these boxes of all regions
-    /// cover everything, each cell once.
+    /// What region `number` owns, together with the ghosts nearest to its values beyond faces and borders: these boxes
+    /// of all regions cover everything, each cell once.
     pub(crate) fn realm(&self, number: usize) -> GridBox<D> {
-        let mut realm = self.regions[number].valid;
-        for d in 0..D {
-            if realm.lo[d] == 0 {
-                realm.lo[d] -= self.ghost[d][0] as i64;
-            }
-            if realm.hi[d] == self.shape[d] as i64 {
-                realm.hi[d] += self.ghost[d][1] as i64;
-            }
-        }
-        realm
+        self.grown_at_ends(number, |_, _| true)
     }
 
     /// Memory of a region, as views see it; all of it, ghosts included, may be accessed.
@@ -471,5 +544,30 @@ mod tests {
         assert_eq!(e.unwrap_err(), LayoutError::Overflow);
         let e = Layout::new(cuts([vec![0, n], vec![0, 1 << 21]]), [Centering::Cell; 2], [[0; 2]; 2], &f64::TYPE);
         assert_eq!(e.unwrap_err(), LayoutError::Overflow);
+    }
+
+    /// Parts of an array own what the array owns, at the same coordinates, and know faces from borders.
+    #[test]
+    fn parts_end_in_faces_and_borders() {
+        let cut = Cuts { cells: [10, 64], at: [vec![0, 3, 5, 10], vec![0, 64]] };
+        let ghost = [[1, 2], [1, 1]];
+        let whole = Layout::new(Arc::new(cut), [Centering::Face, Centering::Cell], ghost, &f64::TYPE).unwrap();
+        assert!(!whole.is_part() && whole.inside() == whole.domain());
+        for periodic in [false, true] {
+            let parts = [whole.part(0..2, periodic), whole.part(2..3, periodic)];
+            let regions: Vec<_> = parts.iter().flat_map(|part| part.regions.clone()).collect();
+            assert_eq!(regions, whole.regions);
+            let [low, high] = parts;
+            assert_eq!((low.held.lo[0]..low.held.hi[0], high.held.lo[0]..high.held.hi[0]), (0..6, 6..11));
+            assert_eq!((low.domain(), low.shape), (whole.domain(), whole.shape));
+            assert_eq!((low.borders[0], high.borders[0]), ([periodic, true], [true, periodic]));
+            assert_eq!(low.is_at_face(&low.regions[0].valid, 0, 0), !periodic);
+            assert!(!low.is_at_face(&low.regions[1].valid, 0, 1) && low.is_at_face(&low.regions[1].valid, 1, 1));
+            assert_eq!(low.inside().lo[0]..low.inside().hi[0], if periodic { -1..8 } else { 0..8 });
+            assert_eq!((low.inner(1).hi[0], low.realm(1).lo[1], high.realm(0).lo[0]), (8, -1, 5));
+            assert_eq!(low.owners(&GridBox { lo: [4, 0], hi: [8, 1] }).collect::<Vec<_>>(), [1]);
+            assert_eq!(high.owners(&GridBox { lo: [5, 0], hi: [9, 1] }).collect::<Vec<_>>(), [0]);
+        }
+        assert!(!whole.part(0..3, true).is_part());
     }
 }

@@ -62,6 +62,7 @@ impl Row {
         let counts = layout.cuts.regions();
         let size = element.component_types().first()?.size();
         if D < 2
+            || layout.is_part()
             || counts[0] < 2
             || counts[1..].iter().any(|n| *n != 1)
             || element.component_types().iter().any(|ty| ty.size() != size)

@@ -112,6 +112,8 @@ impl<const D: usize> Layout<D> {
             shape: self.shape,
             centering: self.centering,
             ghost: self.ghost,
+            held: self.held,
+            borders: self.borders,
             wide: WideLayout::new(&regions),
             regions,
             element: self.element,

@@ -28,8 +28,8 @@ pub struct Tracker {
     regions: Mutex<Vec<RegionTouches>>,
     /// All that each region's memory holds.
     boxes: Vec<GridBox<4>>,
-    /// How old its ghosts are.
-    pub(crate) ages: Ages,
+    /// How old its ghosts are; all parts of an array have the same.
+    pub(crate) ages: Arc<Ages>,
     /// Where the last kernel runs that was recorded to write it.
     side: AtomicU8,
     /// Some chain has worked on it.
@@ -183,10 +183,11 @@ pub(crate) struct BoxTouch {
 }
 
 impl Tracker {
-    /// A tracker of the regions of an array.
+    /// A tracker of the regions of an array, whose parts share `ages`.
     pub(crate) fn new<const D: usize>(
         layout: &Layout<D>,
         storage: &Arc<Storage>,
+        ages: Arc<Ages>,
         planar: Option<Arc<Planar>>,
         regional: Option<Arc<Regional>>,
     ) -> Arc<Tracker> {
@@ -197,7 +198,7 @@ impl Tracker {
             storage: storage.clone(),
             regions: Mutex::new(regions),
             boxes,
-            ages: Ages::default(),
+            ages,
             side: AtomicU8::new(Side::Device as u8),
             chained: AtomicBool::new(false),
             ordered: AtomicU64::new(0),

@@ -136,6 +136,9 @@ impl GhostPlan {
                         None => component_bits(value),
                     });
                 }
+                if layout.borders[axis][side] {
+                    continue;
+                }
                 for region in 0..layout.regions.len() {
                     let face = Face { layout, region, axis, side, of: &of };
                     face.copies(&boundary, plan.fixed.len().saturating_sub(1), &mut phase);
@@ -168,13 +171,14 @@ impl GhostPlan {
     }
 }
 
-/// The ghosts inside the domain: from the regions that own them.
+/// The ghosts inside the domain: from the regions that own them, or that have them beyond a border, where they were set
+/// before.
 fn inner<const D: usize>(layout: &Layout<D>) -> Phase {
     let mut phase = Phase::default();
     for (number, region) in layout.regions.iter().enumerate() {
-        let inside = region.grown.intersect(&layout.domain());
+        let inside = region.grown.intersect(&layout.inside());
         for owner in layout.owners(&inside).filter(|owner| *owner != number) {
-            let cells = layout.regions[owner].valid.intersect(&inside);
+            let cells = layout.inner(owner).intersect(&inside);
             let from = From::Box(source(owner, [0; D]));
             phase.moving.push(GhostCopy::new(number, cells, &(0..layout.element.components()), from));
         }
@@ -231,19 +235,19 @@ impl<const D: usize> Face<'_, D> {
     }
 
     /// The ghosts: beyond the face; along the axes done before all of the region's memory, along those to come only
-    /// what is inside the domain. Empty if the region does not touch the face.
+    /// what is inside the domain, ghosts beyond borders included. Empty if the region does not touch the face.
     fn slab(&self) -> GridBox<D> {
         let grown = self.layout.regions[self.region].grown;
-        let domain = self.layout.domain();
+        let inside = self.layout.inside();
         let mut slab = grown;
         for d in 0..self.axis {
-            slab.lo[d] = slab.lo[d].max(domain.lo[d]);
-            slab.hi[d] = slab.hi[d].min(domain.hi[d]);
+            slab.lo[d] = slab.lo[d].max(inside.lo[d]);
+            slab.hi[d] = slab.hi[d].min(inside.hi[d]);
         }
         if self.side == 0 {
-            slab.hi[self.axis] = domain.lo[self.axis];
+            slab.hi[self.axis] = inside.lo[self.axis];
         } else {
-            slab.lo[self.axis] = domain.hi[self.axis];
+            slab.lo[self.axis] = inside.hi[self.axis];
         }
         slab
     }

@@ -120,7 +120,8 @@ pub(crate) fn planar<T: Element, const D: usize>(
     regional: Option<&Arc<Regional>>,
 ) -> Option<Arc<Planar>> {
     let (counts, regional) = (layout.cuts.regions(), regional?.clone());
-    if D < 2 || counts[1..].iter().any(|n| *n != 1) {
+    // Planes beyond a border are another part's.
+    if D < 2 || counts[1..].iter().any(|n| *n != 1) || layout.is_part() {
         return None;
     }
     let first = layout.regions.first()?;

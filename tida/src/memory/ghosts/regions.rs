@@ -46,7 +46,7 @@ pub(crate) struct Regional {
     pub rank: usize,
     pub element: ElementType,
     pub layout: Arc<WideLayout>,
-    /// Faces of the domain whose ghosts are left to the user.
+    /// Faces of the domain whose ghosts are left to the user, and borders, whose ghosts come from another part.
     open: [[bool; 2]; 4],
     plan: Lazy<GhostPlan>,
     /// That of the same array as one region.
@@ -66,9 +66,10 @@ pub(crate) fn regional<T: Element, const D: usize>(
         return None;
     }
     let mut open = [[false; 2]; 4];
+    let is_users = |axis: usize, side: usize| boundaries.any(axis, side, |b| matches!(b, Boundary::Open));
     for axis in 0..D {
         let is_open =
-            |side: usize| boundaries.any(axis, side, |b| matches!(b, Boundary::Open)) && layout.ghost[axis][side] > 0;
+            |side: usize| layout.ghost[axis][side] > 0 && (layout.borders[axis][side] || is_users(axis, side));
         open[4 - D + axis] = [0, 1].map(is_open);
     }
     let (element, wide) = (layout.element, layout.wide.clone());
@@ -101,12 +102,13 @@ impl Regional {
         &self.plan
     }
 
-    /// Whether ghosts beyond a face along one of four axes are left to the user, of some components at least.
+    /// Whether no fill sets ghosts beyond an end along one of four axes, of some components at least: they are left to
+    /// the user, or come from another part.
     pub fn is_open(&self, axis: usize, side: usize) -> bool {
         self.open[axis][side]
     }
 
-    /// A region has ghosts that are left to the user.
+    /// A region has ghosts that no fill sets.
     pub fn has_open(&self, region: usize) -> bool {
         let Some((first, last)) = self.layout.regions.first().zip(self.layout.regions.last()) else { return false };
         let valid = self.valid(region);
