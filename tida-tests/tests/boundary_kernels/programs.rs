@@ -248,7 +248,7 @@ fn lid(acc: &TileAcc, regions: [usize; 2], on: Option<Device>) -> Vec<f64> {
 }
 
 /// A step of two components that reads corners too.
-fn two(next: &mut TileArray<[f64; 2], 2>, u: &TileArray<[f64; 2], 2>, on: Option<Device>) {
+pub fn two(next: &mut TileArray<[f64; 2], 2>, u: &TileArray<[f64; 2], 2>, on: Option<Device>) {
     for tile in tiles(u, on) {
         compute(
             &tile,
@@ -348,30 +348,35 @@ fn zou_he(acc: &TileAcc, regions: [usize; 2], on: Option<Device>) -> Vec<f64> {
             }),
         )
         .unwrap();
-        for tile in tiles(&f, on) {
-            compute(
-                &tile,
-                (&mut next, &f),
-                kernel!(|next, f, at| {
-                    let mut density = 0.0;
-                    let mut flow = [0.0; 2];
-                    for n in 0..9 {
-                        let came = f[at - WAYS[n]][n];
-                        density += came;
-                        flow[0] += came * WAYS[n][0] as f64;
-                        flow[1] += came * WAYS[n][1] as f64;
-                    }
-                    for n in 0..9 {
-                        let along = 3.0 * (flow[0] * WAYS[n][0] as f64 + flow[1] * WAYS[n][1] as f64);
-                        next[at][n] = 0.4 * f[at - WAYS[n]][n] + 0.6 * WEIGHTS[n] * (density + along);
-                    }
-                }),
-            )
-            .unwrap();
-        }
+        lattice(&mut next, &f, on);
         swap(&mut f, &mut next);
     }
     flat(&f)
+}
+
+/// A step of D2Q9.
+pub fn lattice(next: &mut TileArray<[f64; 9], 2>, f: &TileArray<[f64; 9], 2>, on: Option<Device>) {
+    for tile in tiles(f, on) {
+        compute(
+            &tile,
+            (&mut *next, f),
+            kernel!(|next, f, at| {
+                let mut density = 0.0;
+                let mut flow = [0.0; 2];
+                for n in 0..9 {
+                    let came = f[at - WAYS[n]][n];
+                    density += came;
+                    flow[0] += came * WAYS[n][0] as f64;
+                    flow[1] += came * WAYS[n][1] as f64;
+                }
+                for n in 0..9 {
+                    let along = 3.0 * (flow[0] * WAYS[n][0] as f64 + flow[1] * WAYS[n][1] as f64);
+                    next[at][n] = 0.4 * f[at - WAYS[n]][n] + 0.6 * WEIGHTS[n] * (density + along);
+                }
+            }),
+        )
+        .unwrap();
+    }
 }
 
 fn plain_zou_he() -> Vec<f64> {
