@@ -343,7 +343,7 @@ pub use tida_kernels::plan::Math;
 /// ```
 #[doc(inline)]
 pub use tida_kernels::plan::cache::Cache;
-pub use tile::{Tile, TileIter};
+pub use tile::{ActiveBlocks, Tile, TileIter};
 
 /// The README's program, which is tested with those of these pages.
 #[cfg(all(doctest, feature = "ndarray"))]
@@ -367,10 +367,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
-        ArgMax, ArgMin, Backward, Boundary, BoxedKernel, Cache, Centering, Compress, Device, Element, Error, ErrorKind,
-        Format, Forward, Fuse, GridBox, Kernel, Max, Min, Number, Product, Real, Saturation, Scalar, Side, Sum, Tile,
-        TileAcc, TileArray, TileIter, all, axpy, coarse, compute, compute_groups, dot, fill_ghosts, fill_ghosts_with,
-        fine, group_kernel, keep, kernel, kernel_fn, lit, norm, reduce, reduce_later, reduce_over, reduce_over_later,
-        sweep_along, table,
+        ActiveBlocks, ArgMax, ArgMin, Backward, Boundary, BoxedKernel, Cache, Centering, Compress, Device, Element,
+        Error, ErrorKind, Format, Forward, Fuse, GridBox, Kernel, Max, Min, Number, Product, Real, Saturation, Scalar,
+        Side, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, coarse, compute, compute_groups, dot, fill_ghosts,
+        fill_ghosts_with, fine, group_kernel, keep, kernel, kernel_fn, lit, norm, reduce, reduce_later, reduce_over,
+        reduce_over_later, sweep_along, table,
     };
 }

@@ -158,6 +158,7 @@ where
         let advice = "leave out `.grown(..)`: ghosts before the first cells are read as they are";
         return refused(ErrorKind::Argument, "grown tiles".into(), advice);
     }
+    tiles.iter().try_for_each(|tile| tile.is_a_box(|| format!("sweep along axis {axis}")))?;
     let line = Line { axis, backward: O::BACKWARD, fresh: fresh(&infos) };
     tiles.sort_by_key(|tile| line.order::<D>().start(&tile.cells.widen()));
     tiles.iter().try_for_each(|tile| {

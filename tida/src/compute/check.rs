@@ -95,6 +95,8 @@ pub(crate) struct Target<'a, const D: usize> {
     pub rule: Rule,
     /// May write ghost cells.
     pub grown: bool,
+    /// Does not run over all of the cells.
+    pub holes: bool,
     /// Where to run, if not where the accelerator says.
     pub device: Option<Device>,
     /// Threads of a block on each axis, if asked for.
@@ -438,7 +440,7 @@ impl<const D: usize> Launching<'_, D> {
             }
             let around = plan.reads_around_writes();
             touch.write = Some(if around { cells } else { memory }.widen());
-            touch.read = (!plan.must_write).then_some(cells.widen());
+            touch.read = (!plan.must_write || self.target.holes).then_some(cells.widen());
             let read = match self.target.rule {
                 _ if !around => Vec::new(),
                 Rule::Line(line) => self.before_writes(arg, info, plan, (&touch, &line))?,

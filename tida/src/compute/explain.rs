@@ -184,6 +184,7 @@ fn explained(
         within: None,
         varied: None,
         native: NativeForm::default(),
+        list: None,
         without: acc.and_then(|acc| acc.core().device.as_ref()).map(|device| device.asked.without).unwrap_or_default(),
     };
     let device = acc.and_then(compiling);

@@ -117,6 +117,7 @@ where
             cells,
             all,
             grown: true,
+            listed: None,
             device,
             block: None,
             march: None,

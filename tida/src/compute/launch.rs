@@ -22,6 +22,7 @@ use crate::backend::cpu;
 use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::{GridBox, narrow};
+use crate::launch::blocks::BlockList;
 use crate::launch::capture::integers;
 use crate::launch::carry::{self, ThroughDevice};
 use crate::launch::decoded::{Codes, Wholes};
@@ -132,6 +133,7 @@ where
         all: tile.all,
         rule,
         grown: tile.grown,
+        holes: tile.listed.is_some(),
         device: tile.device,
         block: tile.block,
         march: tile.march,
@@ -159,6 +161,7 @@ where
         by_planes: checked.by_planes,
         grown: tile.grown,
         reads_around_writes: prepared.reads_around_writes(),
+        listed: tile.listed.as_ref(),
         pace: part.and_then(|part| part.pace),
     };
     let (run_checked, valid_only) = (checked.run_checked, checked.valid_only);
@@ -382,6 +385,15 @@ where
         }))
     }
 
+    unsafe fn enqueue_list(self: Arc<Self>, queue: &Queue<'_>, list: &Arc<BlockList>) -> Result<Done, Error> {
+        let native: [Arc<dyn Launch>; 1] = [self.clone()];
+        // SAFETY: as in `enqueue`: lists have no order.
+        unsafe {
+            let sweep = SweepLaunch { list: Some(list), ..self.on_device(NativeForm { sweeps: &native, fold: None }) };
+            sweep.enqueue(queue, self.held.on_device(), list.spans(), self.clone())
+        }
+    }
+
     fn needs(&self) -> Option<Needs> {
         let downwards = self.order.is_some_and(|order| order.backward && order.axis + D == 4);
         let of_level = || Some(Needs::of_level(&self.prepared, self.uneven?));
@@ -431,6 +443,7 @@ impl<O, H, N, const D: usize> Native<O, H, N, D> {
             cache: self.cache,
             order: self.order,
             native,
+            list: None,
         }
     }
 }

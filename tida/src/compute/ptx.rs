@@ -212,6 +212,7 @@ impl PtxKernel {
             };
             return Err(Error::new(ErrorKind::Argument, tried(), found, "build it without `.storage(..)`"));
         }
+        tile.is_a_box(tried)?;
         separate(&infos, tile);
         let target = Target {
             layout: &tile.layout,
@@ -220,6 +221,7 @@ impl PtxKernel {
             all: tile.all,
             rule: Rule::Cells,
             grown: tile.grown,
+            holes: false,
             device: tile.device,
             block: tile.block,
             march: tile.march,
@@ -248,6 +250,7 @@ impl PtxKernel {
             by_planes: checked.by_planes,
             grown: tile.grown,
             reads_around_writes: false,
+            listed: None,
             pace: None,
         };
         let block = work.key.block;

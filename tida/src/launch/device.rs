@@ -13,6 +13,7 @@ use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::plan::{Along, Dialect, Goal, Math, Plan, threads};
 
+use super::blocks::BlockList;
 use super::cache::{Asked, Tiles, tiles};
 use super::capture::{CAPTURE, Captures, integers};
 use super::geometry::{cut_to_fit, whole_words};
@@ -143,6 +144,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub without: Without,
     /// What it does on a device that runs native forms.
     pub native: NativeForm<'a>,
+    /// The list that all its boxes are of.
+    pub list: Option<&'a Arc<BlockList>>,
 }
 
 /// A sweep to launch: what is not its arguments.
@@ -156,6 +159,8 @@ pub(crate) struct SweepLaunch<'a> {
     pub cache: Hints,
     pub order: Option<Order>,
     pub native: NativeForm<'a>,
+    /// The list that all its boxes are of.
+    pub list: Option<&'a Arc<BlockList>>,
 }
 
 impl SweepLaunch<'_> {
@@ -209,6 +214,7 @@ impl<'a> SweepLaunch<'a> {
             varied: None,
             without: device.asked.without,
             native: self.native,
+            list: self.list,
         }
     }
 }
@@ -241,8 +247,8 @@ pub(crate) struct Commands {
 }
 
 /// One launch.
-#[derive(Debug)]
-struct Part {
+#[derive(Clone, Debug)]
+pub(super) struct Part {
     words: Vec<i64>,
     table: Option<Arc<Memory>>,
     grid: [u32; 3],
@@ -331,7 +337,8 @@ impl DeviceLaunch<'_> {
         launched: &mut Launched,
     ) -> Result<(), Error> {
         let each = boxes;
-        let boxes = &*self.joined(each);
+        let joined = self.joined(each);
+        let boxes = self.list.map_or(&*joined, |list| list.blocks());
         let wish = match queue.device.asked.tune && self.prepared.kernel.group.is_none() && self.order.is_none() {
             // SAFETY: handed on.
             true => unsafe { tuned(self, queue, boxes) },
@@ -352,7 +359,7 @@ impl DeviceLaunch<'_> {
     pub fn reborrow(&self) -> DeviceLaunch<'_> {
         let Self { prepared, captures, goal, checked, valid_only, block, march, cache, order, fold, .. } = *self;
         let args = self.args.iter().map(DeviceArg::reborrow).collect();
-        let Self { within, varied, without, native, .. } = *self;
+        let Self { within, varied, without, native, list, .. } = *self;
         DeviceLaunch {
             prepared,
             captures,
@@ -369,6 +376,7 @@ impl DeviceLaunch<'_> {
             varied,
             without,
             native,
+            list,
         }
     }
 
@@ -402,8 +410,25 @@ impl DeviceLaunch<'_> {
         wish: &Wish,
         held: &mut Held,
     ) -> Result<Option<Commands>, Error> {
+        if let Some(plan) = self.plan_of_list(device, boxes, wish) {
+            return self.commands_of(device, plan, boxes, held).map(Some);
+        }
         let Some((plan, fitting)) = self.plan_over(device, boxes, wish) else { return Ok(None) };
         self.commands_of(device, plan, &fitting, held).map(Some)
+    }
+
+    /// The plan for all blocks of a list, of which launches can have each: found without a look at any.
+    fn plan_of_list(&self, device: &DeviceCore, boxes: &[(usize, GridBox<4>)], wish: &Wish) -> Option<Plan> {
+        let (list, facts) = (self.list?, device.backend().facts());
+        let largest = list.largest();
+        if boxes.len() < 2 || boxes.as_ptr() != list.blocks().as_ptr() {
+            return None;
+        }
+        let cells = largest.cells() as u64 * boxes.len() as u64;
+        let mut plan = self.plan_for(wish, facts, device.asked.math, (&self.extent(&largest), cells), true);
+        let needed = self.blocks(&plan, &largest);
+        plan.by_value = self.by_value(&plan, boxes.len());
+        (0..3).all(|d| needed[d] <= facts.grid[d]).then_some(plan)
     }
 
     /// The plan for these boxes, and boxes that launches can have; none without boxes.
@@ -443,7 +468,6 @@ impl DeviceLaunch<'_> {
         fitting: &[(usize, GridBox<4>)],
         held: &mut Held,
     ) -> Result<Commands, Error> {
-        let limits = device.backend().facts().grid;
         let maps = self.maps(device, &mut plan)?;
         let ready = self.ready(device, &plan)?;
 
@@ -465,23 +489,31 @@ impl DeviceLaunch<'_> {
             arrays.push(memory);
             wholes.push(whole);
         }
-        let mut parts = SmallVec::new();
-        if plan.many {
-            let tiles = fitting.iter().map(|(_, cells)| self.blocks(&plan, cells)[2]).max().unwrap_or(1).max(1);
-            let tiles = tiles.next_power_of_two();
-            let at_once = ((limits[2] / tiles) as usize).max(1);
-            for part in fitting.chunks(at_once) {
-                parts.push(self.part(device, &plan, &ready, part)?);
-            }
-        } else {
-            for one in fitting {
-                parts.push(self.part(device, &plan, &ready, std::slice::from_ref(one))?);
-            }
-        }
+        let parts = match self.list.filter(|list| list.blocks().as_ptr() == fitting.as_ptr() && plan.many) {
+            Some(list) => self.tabled(list, (&plan, &ready), || self.parts(device, &plan, &ready, fitting))?,
+            None => self.parts(device, &plan, &ready, fitting)?,
+        };
         held.extend(parts.iter().filter_map(|part: &Part| part.table.clone()));
         let captures = self.captured();
         let lengths = self.args.iter().map(length_bytes).collect();
         Ok(Commands { plan, ready, arrays, wholes, maps, captures, lengths, parts })
+    }
+
+    /// The launches over boxes that launches can have.
+    fn parts(
+        &self,
+        device: &DeviceCore,
+        plan: &Plan,
+        ready: &Ready,
+        fitting: &[(usize, GridBox<4>)],
+    ) -> Result<SmallVec<[Part; 1]>, Error> {
+        let at_once = if plan.many {
+            let tiles = fitting.iter().map(|(_, cells)| self.blocks(plan, cells)[2]).max().unwrap_or(1).max(1);
+            ((device.backend().facts().grid[2] / tiles.next_power_of_two()) as usize).max(1)
+        } else {
+            1
+        };
+        fitting.chunks(at_once).map(|part| self.part(device, plan, ready, part)).collect()
     }
 
     /// One launch: of several boxes, or of one.
@@ -507,6 +539,9 @@ impl DeviceLaunch<'_> {
         let region = plan.points_to_regions().then(|| part.first().map(|(region, _)| *region)).flatten();
         let table =
             if ready.source.params.contains(&Param::Boxes) { Some(device.constants(as_bytes(&words))?) } else { None };
+        if table.is_some() {
+            words.clear();
+        }
         words.resize(words.len().max(usize::from(plan.by_value) * ready.source.geometry.len()), 0);
         Ok(Part { words, table, grid: grid.map(|n| n as u32), log_tiles, region })
     }

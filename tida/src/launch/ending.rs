@@ -132,6 +132,7 @@ impl Ending {
             cache: Hints::default(),
             order: None,
             native: NativeForm { sweeps: &launches, fold: Some(&self.native) },
+            list: None,
         };
         let fold = DeviceLaunch { goal: self.cells.goal(), march: None, ..sweep.at(queue, args(&launches, kernel)) };
         if queue.device.compiler().is_beside() {

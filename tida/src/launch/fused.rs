@@ -241,6 +241,7 @@ impl Several {
             cache: Hints::default(),
             order: None,
             native: NativeForm::default(),
+            list: None,
         };
         DeviceLaunch { within: Some(*cells), varied: self.varied.as_deref(), ..sweep.on(device, args) }
     }

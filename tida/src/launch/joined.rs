@@ -108,6 +108,7 @@ impl<'a> Joint<'a> {
             cache: Hints::default(),
             order: None,
             native: NativeForm { sweeps: self.launches, fold: None },
+            list: None,
         }
     }
 

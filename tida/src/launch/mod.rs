@@ -1,6 +1,7 @@
 //! Kernels on their way to run: prepared once for each types of arguments, planned, compiled, and launched on a device.
 
 pub(crate) mod around;
+pub(crate) mod blocks;
 pub(crate) mod cache;
 pub(crate) mod capture;
 pub(crate) mod carry;

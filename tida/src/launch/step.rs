@@ -5,6 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::plan::fuse::Faces;
 
+use super::blocks::BlockList;
 use super::device::OnDevice;
 use super::fused::OneStep;
 use super::needs::Needs;
@@ -77,6 +78,15 @@ pub(crate) trait Launch: Send + Sync {
     /// # Safety
     /// As [`Launch::run`], until the node of `queue` has finished.
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error>;
+
+    /// The same over all boxes of a list, whose tables on the device are made once.
+    ///
+    /// # Safety
+    /// As [`Launch::enqueue`].
+    unsafe fn enqueue_list(self: Arc<Self>, queue: &Queue<'_>, list: &Arc<BlockList>) -> Result<Done, Error> {
+        // SAFETY: handed on.
+        unsafe { self.enqueue(queue, list.spans()) }
+    }
 
     /// What it is as a step, if several may run as one launch on a device.
     fn step(&self) -> Option<OneStep<'_>> {

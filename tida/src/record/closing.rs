@@ -93,7 +93,7 @@ impl Core {
                         // SAFETY: the graph runs this node only when no work conflicts with it.
                         unsafe { tracker.to_host(&device, region, mode)? };
                     }
-                    let run = || run_boxes(&*sweep.launch, &sweep.boxes);
+                    let run = || run_boxes(&*sweep.launch, sweep.boxes());
                     core.on_host(name, recorded, || match &pace {
                         Some(pace) => pace.on_host(cells, run),
                         None => run(),
@@ -101,7 +101,7 @@ impl Core {
                 }))
             }
             (None, _) => {
-                Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*sweep.launch, &sweep.boxes))))
+                Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*sweep.launch, sweep.boxes()))))
             }
         });
         if node.release() {

@@ -41,7 +41,7 @@ impl OpenSweep {
     /// The kernel of it and a reduction, if it may do the work of that: over the same cells, of arrays that it touches
     /// there, so that it waits for what the reduction waits for.
     fn with(&self, ending: &Ending) -> Option<Arc<Prepared>> {
-        if !self.may_join() || !self.key.on_device || *self.work.boxes != *ending.boxes() {
+        if !self.may_join() || !self.key.on_device || *self.work.boxes() != *ending.boxes() {
             return None;
         }
         let touched = ending.args().iter().all(|array| {
@@ -62,7 +62,7 @@ impl Ends {
     /// As [`Sweep::enqueue`].
     pub unsafe fn enqueue(&self, sweep: &Sweep, queue: &Queue<'_>) -> Option<Result<Done, Error>> {
         // A tile that came after it was asked is none of the reduction's cells.
-        if *sweep.boxes != *self.ending.boxes() {
+        if *sweep.boxes() != *self.ending.boxes() {
             return None;
         }
         // SAFETY: handed on.

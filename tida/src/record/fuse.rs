@@ -267,7 +267,7 @@ impl Core {
         let (Some(device), Some(HeldNode { op: Op::Sweep(first), .. })) = (&self.device, held.first()) else {
             return (None, false);
         };
-        let Some((region, cells)) = one_box(&first.boxes) else { return (None, false) };
+        let Some((region, cells)) = one_box(first.boxes()) else { return (None, false) };
         let within = held.iter().map(|held| &held.op).take_while(|op| within(op, first));
         let Some(following) = steps(within.map(Some)) else { return (None, false) };
         let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));

@@ -75,7 +75,7 @@ impl OpenSweep {
     pub(super) fn may_join(&self) -> bool {
         let key = &self.key;
         let asked = key.block.is_some() || key.march.is_some() || key.cache != Default::default();
-        let alone = key.checked || key.valid_only != 0 || asked;
+        let alone = key.checked || key.valid_only != 0 || asked || self.work.listed.is_some();
         !alone && self.work.turn.is_none() && self.node.chain.is_none() && self.pace.is_none() && self.ends.is_none()
     }
 
@@ -96,7 +96,7 @@ impl OpenSweep {
                 before.key.args.iter().enumerate().any(|(n, other)| array == other && read(n, old.prepared))
             })
         };
-        let same = self.key.on_device == before.key.on_device && self.work.boxes == before.work.boxes;
+        let same = self.key.on_device == before.key.on_device && self.work.boxes() == before.work.boxes();
         same && apart && waits_for_no_more(&part, &old) && shares()
     }
 }
@@ -184,7 +184,8 @@ impl Core {
         let Some(first) = fine.first() else { return ready };
         let launches: Vec<&dyn Launch> = fine.iter().map(|part| &*part.sweep.launch).collect();
         self.host.count_joined(launches.len() as u64 - 1);
-        let run = || self.on_host(first.node.name, first.node.recorded, || run_together(&launches, &first.sweep.boxes));
+        let run =
+            || self.on_host(first.node.name, first.node.recorded, || run_together(&launches, first.sweep.boxes()));
         let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
             let error = crate::error::panicked(first.node.name, payload);
             fine.iter().map(|_| Err(error.clone())).collect()
@@ -249,12 +250,12 @@ fn first_of(
         let launches: Vec<Arc<dyn Launch>> = sweeps.iter().map(|sweep| sweep.launch.clone()).collect();
         let refilled: Vec<Arc<Storage>> = sweeps.iter().flat_map(|sweep| sweep.refilled.clone()).collect();
         let joint = Joint::new(&launches, &kernel);
-        if !joint.is_compiled(queue, &first.boxes) {
+        if !joint.is_compiled(queue, first.boxes()) {
             return alone(queue);
         }
         // SAFETY: the graph keeps all work that conflicts away until these nodes have finished; none of them writes
         // what another one touches; the boxes are those of each and do not overlap.
-        let run = || unsafe { joint.enqueue(&Queue { refilled: &refilled, ..*queue }, &first.boxes) };
+        let run = || unsafe { joint.enqueue(&Queue { refilled: &refilled, ..*queue }, first.boxes()) };
         let all = || sweeps.iter().try_for_each(|sweep| sweep.bring(queue));
         match queue.enqueue(|| all().and_then(|()| queue.put(name, recorded, run))) {
             Ok(done) => {

@@ -10,6 +10,7 @@ use super::hybrid::Pace;
 use super::place::Place;
 use super::sweep::{OpenSweep, SweepKey};
 use crate::grid::GridBox;
+use crate::launch::blocks::Listed;
 use crate::launch::step::Launch;
 use crate::memory::node::{Node, Work};
 use crate::memory::tracker::{BoxTouch, Mode, Side, Touch};
@@ -38,11 +39,21 @@ pub(crate) struct TileWork<'a> {
     pub grown: bool,
     /// It reads other cells of what it writes.
     pub reads_around_writes: bool,
+    /// The boxes that it runs over, if those are not all of its cells.
+    pub listed: Option<&'a Listed>,
     /// Measures the sweep, of a loop that runs on both sides.
     pub pace: Option<Arc<Pace>>,
 }
 
 impl TileWork<'_> {
+    /// Adds it to a sweep.
+    fn add_to(&self, sweep: &mut Sweep) {
+        match self.listed {
+            Some(listed) => sweep.add_listed(listed, self.touches),
+            None => sweep.add(self.region, self.cells, self.touches),
+        }
+    }
+
     /// That it ends a chain.
     pub(super) fn ends(&self, why: &'static str) -> Ended {
         Ended::Beside { name: self.name, recorded: self.recorded, why }
@@ -53,11 +64,11 @@ impl TileWork<'_> {
         self.touches.iter().any(|touch| touch.whole)
     }
 
-    /// Whether it writes cells alone, reads no other cells of what it writes, and touches no array whose ghosts are not
-    /// what a fill leaves.
+    /// Whether it writes cells alone, all of them, reads no other cells of what it writes, and touches no array whose
+    /// ghosts are not what a fill leaves.
     pub fn runs_as_usual(&self) -> bool {
         let others = self.touches.iter().any(|touch| touch.tracker.ages.has_other_ghosts());
-        !(self.grown || self.reads_around_writes || others)
+        !(self.grown || self.reads_around_writes || self.listed.is_some() || others)
     }
 
     /// Whether it may be a part of a chain.
@@ -85,7 +96,7 @@ impl Core {
         let Recorder { open, fusing, .. } = &mut *recorder;
         if let Some(sweep) = joinable(open, &tile) {
             fusing.joined(&sweep.node, tile.touches);
-            sweep.work.add(tile.region, tile.cells, tile.touches);
+            tile.add_to(&mut sweep.work);
             add_touches(&sweep.node, tile.touches);
             return side(&sweep.node, sweep.kind);
         }
@@ -105,7 +116,7 @@ impl Core {
         if self.device.is_none() {
             self.keep_busy(&mut recorder);
         }
-        let fuses = tile.key.on_device && self.fuses();
+        let fuses = tile.key.on_device && self.fuses() && tile.listed.is_none();
         let turn = if fuses { recorder.fusing.next(&tile) } else { None };
         let whole = turn.filter(|_| lie_whole(tile.touches));
         if whole.is_some() {
@@ -139,7 +150,7 @@ impl Core {
         if fuses {
             recorder.fusing.opened(&tile, &*work.launch, &node);
         }
-        work.add(tile.region, tile.cells, tile.touches);
+        tile.add_to(&mut work);
         work.touch(&beside);
         let sweep = Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None });
         let side = side(&sweep.node, sweep.kind);

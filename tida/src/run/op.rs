@@ -6,6 +6,7 @@ use super::steps::identity;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
+use crate::launch::blocks::Listed;
 use crate::launch::pieces::Boxes;
 use crate::launch::step::{Fold, Launch};
 use crate::memory::node::{Done, Queue};
@@ -20,6 +21,8 @@ pub(crate) struct Sweep {
     pub launch: Arc<dyn Launch>,
     /// Boxes of regions. They do not overlap.
     pub boxes: Boxes,
+    /// Its boxes, if all are of one list: then there are no others.
+    pub listed: Option<Listed>,
     /// What it touches, array by array.
     pub arrays: Vec<ArrayTouch>,
     /// It is the next of steps that may run together, on alternating arrays.
@@ -41,11 +44,19 @@ pub(crate) enum Op {
 impl Sweep {
     /// A kernel that touches this, without boxes.
     pub fn of(launch: Arc<dyn Launch>, touches: &[BoxTouch]) -> Sweep {
-        Sweep { launch, boxes: Boxes::new(), arrays: ArrayTouch::of(touches), turn: None, refilled: Vec::new() }
+        Sweep {
+            launch,
+            boxes: Boxes::new(),
+            listed: None,
+            arrays: ArrayTouch::of(touches),
+            turn: None,
+            refilled: Vec::new(),
+        }
     }
 
     /// Adds a tile.
     pub fn add(&mut self, region: usize, cells: GridBox<4>, touches: &[BoxTouch]) {
+        self.list_no_more();
         match self.boxes.last_mut() {
             Some((r, last)) if *r == region => match union(last, &cells) {
                 Some(merged) => *last = merged,
@@ -55,6 +66,35 @@ impl Sweep {
         }
         self.merge_rows();
         self.touch(touches);
+    }
+
+    /// Adds a tile that has these boxes alone.
+    pub fn add_listed(&mut self, listed: &Listed, touches: &[BoxTouch]) {
+        let goes_on = match &mut self.listed {
+            Some(known) => known.goes_on(listed),
+            None if self.boxes.is_empty() => {
+                self.listed = Some(listed.clone());
+                true
+            }
+            None => false,
+        };
+        if !goes_on {
+            self.list_no_more();
+            self.boxes.extend_from_slice(listed.boxes());
+        }
+        self.touch(touches);
+    }
+
+    /// Has its boxes for itself.
+    fn list_no_more(&mut self) {
+        if let Some(listed) = self.listed.take() {
+            self.boxes.extend_from_slice(listed.boxes());
+        }
+    }
+
+    /// The boxes that it runs over.
+    pub fn boxes(&self) -> &[(usize, GridBox<4>)] {
+        self.listed.as_ref().map_or(&self.boxes, Listed::boxes)
     }
 
     /// Adds what is touched.
@@ -87,7 +127,7 @@ impl Sweep {
 
     /// Number of its cells.
     pub fn cells(&self) -> u64 {
-        self.boxes.iter().map(|(_, cells)| cells.cells() as u64).sum()
+        self.boxes().iter().map(|(_, cells)| cells.cells() as u64).sum()
     }
 
     /// Brings its arrays to the device. Only from its node.
@@ -107,7 +147,12 @@ impl Sweep {
     /// As [`Launch::enqueue`].
     pub unsafe fn enqueue(&self, queue: &Queue<'_>) -> Result<Done, Error> {
         // SAFETY: handed on.
-        unsafe { self.launch.clone().enqueue(queue, &self.boxes) }
+        unsafe {
+            match self.listed.as_ref().and_then(Listed::whole) {
+                Some(list) => self.launch.clone().enqueue_list(queue, list),
+                None => self.launch.clone().enqueue(queue, self.boxes()),
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tida_kernels::plan::cache::Cache;
 
-use super::{Tile, TileFault};
+use super::{ActiveBlocks, Tile, TileFault};
 use crate::acc::Device;
 use crate::array::TileArray;
 use crate::device::plans::Hints;
@@ -37,6 +37,7 @@ pub struct TileIter<const D: usize> {
     /// Cells of a tile; whole regions where nothing was asked for.
     size: Option<[usize; D]>,
     within: Option<GridBox<D>>,
+    active: Option<ActiveBlocks<D>>,
     grown: usize,
     device: Option<Device>,
     block: Option<[usize; D]>,
@@ -83,6 +84,7 @@ impl<const D: usize> TileIter<D> {
             layout: array.layout.clone(),
             size: None,
             within: None,
+            active: None,
             grown: 0,
             device: None,
             block: None,
@@ -129,6 +131,34 @@ impl<const D: usize> TileIter<D> {
     /// ```
     pub fn within(mut self, lo: [i64; D], hi: [i64; D]) -> Self {
         self.within = Some(GridBox { lo, hi });
+        self.restart()
+    }
+
+    /// Keeps only the cells of these blocks: a mask leaves the others out. There are as many tiles as without, each with
+    /// the blocks that lie in it, so a loop without [`tile_size`](TileIter::tile_size) costs no more calls. A tile's
+    /// [`cells`](Tile::cells) are then a box around its blocks, and none where it has no block. Cells without a block
+    /// keep their values, in arrays that take turns each its own. Ghosts of [`grown`](TileIter::grown) tiles are left
+    /// out.
+    ///
+    /// What a loop touches is taken for that box: arrays need ghosts as for a loop over all of it. The blocks must be of
+    /// a mask with the cuts of this array, else `compute` gives an error. With [`within`](TileIter::within) or
+    /// [`tile_size`](TileIter::tile_size) a list is made for each tile, each time.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// # let acc = TileAcc::auto()?;
+    /// let mut u = TileArray::<i32, 2>::builder([8, 64]).build(&acc)?;
+    /// u.fill(|[j, i]| i32::from(j == i))?;
+    /// let blocks = ActiveBlocks::new(&u, [4, 16], |u| u == 1)?;
+    /// for tile in u.tiles().active(&blocks) {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = 2))?;
+    /// }
+    /// assert_eq!(reduce(&u, Sum, kernel!(|u, at| u[at]))?, 2 * 2 * 4 * 16);
+    /// # Ok(()) }
+    /// ```
+    pub fn active(mut self, blocks: &ActiveBlocks<D>) -> Self {
+        self.active = Some(blocks.clone());
         self.restart()
     }
 
@@ -291,6 +321,13 @@ impl<const D: usize> TileIter<D> {
         if self.march == Some(0) {
             return Some(TileFault::March);
         }
+        let fits = |blocks: &ActiveBlocks<D>| {
+            let regions = blocks.layout.regions.iter().zip(&self.layout.regions);
+            blocks.layout.cuts == self.layout.cuts && { regions }.all(|(one, other)| one.valid == other.valid)
+        };
+        if self.active.as_ref().is_some_and(|blocks| !fits(blocks)) {
+            return Some(TileFault::Active);
+        }
         let ghosts = self.layout.ghost.map(|g| g[0].min(g[1]));
         let axis = ghosts.iter().position(|ghosts| self.grown > *ghosts)?;
         Some(TileFault::Grown { axis, asked: self.grown, ghosts: ghosts[axis] })
@@ -394,10 +431,18 @@ impl<const D: usize> Iterator for TileIter<D> {
                 None => return None,
             }
         };
+        let cells = self.tiles.cells(number);
+        let (cells, listed) = match &self.active {
+            Some(blocks) if self.fault.is_none() => blocks.within(self.region, &cells),
+            _ => (cells, None),
+        };
+        // One box that has them all is a tile like others.
+        let listed = listed.filter(|listed| !matches!(listed.boxes(), [(_, one)] if *one == cells.widen()));
         let tile = Tile {
             layout: self.layout.clone(),
             region: self.region,
-            cells: self.tiles.cells(number),
+            cells,
+            listed,
             all: self.whole(),
             grown: self.grown > 0,
             device: self.device,

@@ -1,7 +1,9 @@
 //! Tiles: boxes of cells to compute on.
 
+mod active;
 mod iter;
 
+pub use active::ActiveBlocks;
 pub use iter::TileIter;
 
 use std::sync::Arc;
@@ -10,6 +12,7 @@ use crate::acc::Device;
 use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
+use crate::launch::blocks::Listed;
 use crate::memory::layout::Layout;
 
 /// A box of cells inside one region: what one call of [`compute`](crate::compute()) runs over. Cheap to make and to
@@ -45,6 +48,8 @@ pub struct Tile<const D: usize> {
     pub(crate) march: Option<usize>,
     /// What is to be cached, if that was asked for.
     pub(crate) cache: Hints,
+    /// The boxes of it that run, if not all of its cells do.
+    pub(crate) listed: Option<Listed>,
     /// What is wrong with the way it was asked for; `compute` reports it.
     pub(crate) fault: Option<TileFault>,
 }
@@ -59,6 +64,8 @@ pub(crate) enum TileFault {
     },
     /// Threads that take no cell.
     March,
+    /// Active blocks of an array with other cuts.
+    Active,
     /// Tiles grown by more cells than there are ghosts.
     Grown {
         /// The axis.
@@ -117,6 +124,19 @@ impl<const D: usize> Tile<D> {
         self.device
     }
 
+    /// The error of a tile that runs over some of its cells alone, of work that `tried` says, which takes whole boxes.
+    pub(crate) fn is_a_box(&self, tried: impl FnOnce() -> String) -> Result<(), Error> {
+        match self.listed {
+            None => Ok(()),
+            Some(_) => Err(Error::new(
+                ErrorKind::Argument,
+                tried(),
+                "tiles of active blocks (`.active(..)`), which have holes",
+                "leave out `.active(..)`: only `compute` with a `kernel!` takes such tiles",
+            )),
+        }
+    }
+
     /// The error of a tile that was asked for in a way that cannot be.
     pub(crate) fn check(&self) -> Result<(), Error> {
         match self.fault {
@@ -132,6 +152,12 @@ impl<const D: usize> Tile<D> {
                 "compute on tiles whose threads `march`",
                 "0 cells for a thread",
                 "let a thread take at least 1 cell",
+            )),
+            Some(TileFault::Active) => Err(Error::new(
+                ErrorKind::Shape,
+                "compute on tiles of active blocks",
+                "blocks of a mask that is cut in another way, or has another shape",
+                "build the mask with the shape and the regions of the array whose tiles these are",
             )),
             Some(TileFault::Grown { axis, asked, ghosts }) => Err(Error::new(
                 ErrorKind::Ghost,

@@ -109,6 +109,7 @@ where
     if tile.cells.is_empty() {
         return Ok(());
     }
+    tile.is_a_box(|| format!("compute the kernel over groups at {}", prepared.place()))?;
     whole_groups(&prepared, tile, extent)?;
     let infos = args.infos();
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
@@ -120,6 +121,7 @@ where
         all: tile.all,
         rule: Rule::Cells,
         grown: tile.grown,
+        holes: false,
         device: tile.device,
         block: Some(extent),
         march: None,
@@ -141,6 +143,7 @@ where
         by_planes: false,
         grown: tile.grown,
         reads_around_writes: false,
+        listed: None,
         pace: None,
     };
     let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.block);
@@ -291,6 +294,7 @@ where
             cache: Hints::default(),
             order: None,
             native: NativeForm { sweeps: &native, fold: None },
+            list: None,
         };
         let args: SmallVec<_> = self.held.on_device();
         // SAFETY: the caller's promise; `check` has proven every access of an array in range or has it checked, for the

@@ -149,6 +149,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             varied: None,
             without: queue.device.asked.without,
             native: NativeForm::default(),
+            list: None,
         }
     }
 

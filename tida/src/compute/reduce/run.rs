@@ -232,6 +232,7 @@ where
             all: part,
             rule: Rule::Cells,
             grown: false,
+            holes: false,
             device: None,
             block: None,
             march: None,
@@ -284,6 +285,7 @@ where
             by_planes,
             grown: false,
             reads_around_writes: false,
+            listed: None,
             pace: None,
         };
         let bytes = |by_planes| on_device_cells.iter().map(|cells| cells.list_bytes(by_planes)).sum();

@@ -60,7 +60,7 @@ pub(super) struct Depth<'a> {
 /// Boxes of a sweep, merged across regions.
 pub(super) fn merged(link: &Link) -> Vec<GridBox<4>> {
     let Some(sweep) = link.op.kernel() else { return Vec::new() };
-    let mut boxes: Vec<GridBox<4>> = sweep.boxes.iter().map(|(_, cells)| *cells).collect();
+    let mut boxes: Vec<GridBox<4>> = sweep.boxes().iter().map(|(_, cells)| *cells).collect();
     boxes.sort_unstable_by_key(|cells| cells.lo);
     let mut merged: Vec<GridBox<4>> = Vec::new();
     for cells in boxes {

@@ -173,7 +173,7 @@ impl<'a> Wave<'a> {
         for (number, link) in chain.links.iter().enumerate().filter(|(number, _)| results[*number].is_ok()) {
             match (link.op.kernel(), link.filled()) {
                 (Some(sweep), _) => {
-                    let (boxes, uses) = (&sweep.boxes, &link.uses);
+                    let (boxes, uses) = (sweep.boxes(), &link.uses);
                     let Some(axis) = uses.first().and_then(|one| planar(one.array)).map(|p| 4 - p.facts().rank) else {
                         continue;
                     };
@@ -292,7 +292,7 @@ impl<'a> Wave<'a> {
     fn whole(&self, number: usize) {
         let task = &self.tasks[number];
         match (self.chain.links[task.link].op.kernel(), &task.fill) {
-            (Some(sweep), None) => self.guarded(task, || run_boxes(&*sweep.launch, &sweep.boxes)),
+            (Some(sweep), None) => self.guarded(task, || run_boxes(&*sweep.launch, sweep.boxes())),
             _ => self.part(number, &self.along[0][number].planes, &self.along[1][number].planes),
         }
     }
@@ -311,7 +311,7 @@ impl<'a> Wave<'a> {
                 let mut failed = None;
                 // Whole rows of one plane are memory of their own for a kernel.
                 for plane in planes.clone() {
-                    for (region, cells) in &sweep.boxes {
+                    for (region, cells) in sweep.boxes() {
                         let mut cells = *cells;
                         cells.lo[axis] = cells.lo[axis].max(plane);
                         cells.hi[axis] = cells.hi[axis].min(plane + 1);

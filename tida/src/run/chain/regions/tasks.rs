@@ -133,7 +133,7 @@ impl Tasks {
             match (&link.op, link.filled()) {
                 (Op::Sweep(sweep) | Op::Fold(sweep, _), _) => {
                     tasks.sweeps += usize::from(link.op.is_sweep());
-                    let mut sorted = sweep.boxes.clone();
+                    let mut sorted = sweep.boxes().to_vec();
                     // Of a sweep with an order in that.
                     let order = sweep.order();
                     sorted.sort_by_key(|(region, cells)| (order.map(|order| order.start(cells)), *region));
