@@ -157,14 +157,18 @@ const WARP: u32 = 32;
 /// more rows than 8 (one H100, docs/decisions/0025-wide-stencils.md).
 const LOW: u32 = 4;
 
-/// So many threads, of which `most` along x.
+/// Threads of a block along z, at most.
+const DEEP: u32 = 64;
+
+/// So many threads, of which `most` along x. A box that is thinner than a warp along x has no threads there that have no
+/// cell.
 fn shape(extent: &[i64], most: u32, threads: u32) -> [u32; 3] {
     let along = |axis_from_last: usize| {
         extent.len().checked_sub(axis_from_last + 1).map_or(1, |axis| extent[axis].clamp(1, 1 << 30) as u32)
     };
-    let x = along(0).next_power_of_two().clamp(8, most);
+    let x = along(0).next_power_of_two().min(most);
     let y = along(1).next_power_of_two().min(threads / x);
-    let z = along(2).saturating_mul(along(3)).next_power_of_two().min(threads / x / y);
+    let z = along(2).saturating_mul(along(3)).next_power_of_two().min(threads / x / y).min(DEEP);
     [x, y, z]
 }
 
@@ -291,8 +295,10 @@ mod tests {
         assert_eq!(Plan::mapping(&[512, 512], 8), [64, 4, 1]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 8), [64, 4, 1]);
         assert_eq!(Plan::mapping(&[512, 512, 16], 8), [16, 16, 1]);
-        assert_eq!(Plan::mapping(&[512, 2, 3], 8), [8, 2, 16]);
-        assert_eq!(Plan::mapping(&[4, 4, 2, 3], 8), [8, 2, 16]);
+        assert_eq!(Plan::mapping(&[512, 2, 3], 8), [4, 2, 32]);
+        assert_eq!(Plan::mapping(&[512, 512, 1], 8), [1, 256, 1]);
+        assert_eq!(Plan::mapping(&[512, 1, 1], 8), [1, 1, 64]);
+        assert_eq!(Plan::mapping(&[4, 4, 2, 3], 8), [4, 2, 16]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 4), [128, 2, 1]);
         assert_eq!(Plan::mapping(&[512, 512, 512], 1), [256, 1, 1]);
         let beside = |cells, shared| wide::Beside { cells, handed: true, shared, ..wide::Beside::ONE };
