@@ -44,24 +44,32 @@ fn main() -> tida::Result<()> {
     // What is set once, and memory that was never touched.
     away.run(2)?;
     here.run(2)?;
-    let mut times: [Vec<f64>; 5] = Default::default();
+    let mut times: [Vec<f64>; 6] = Default::default();
     for _ in 0..ROUNDS {
-        let disk = disk.copy();
+        let (disk, disk_of_both) = (disk.copy(1), disk.copy(2));
+        let one = away.run(1)?;
         let before = in_files.stats();
-        let (one, many) = (away.run(1)?, away.run(TOGETHER)?);
-        let passes = in_files.stats().passes - before.passes;
-        let all = [disk, one, many, here.run(1)?, here.run(TOGETHER)?];
-        println!("{all:.3?} s, {passes} passes over the files");
+        let many = away.run(TOGETHER)?;
+        let after = in_files.stats();
+        let moved =
+            [after.file_read_bytes - before.file_read_bytes, after.file_written_bytes - before.file_written_bytes];
+        let all = [disk, disk_of_both, one, many, here.run(1)?, here.run(TOGETHER)?];
+        let [read, written] = moved.map(|moved| moved >> 20);
+        let passes = after.passes - before.passes;
+        println!("{all:.3?} s; {TOGETHER} steps: {passes} passes, {read} MiB read and {written} MiB written");
         times.iter_mut().zip(all).for_each(|(times, time)| times.push(time));
     }
-    let [disk, one, many, one_here, many_here] = times.map(median);
+    let [disk, disk_of_both, one, many, one_here, many_here] = times.map(median);
     let gigabytes = bytes as f64 / 1e9;
     println!("the disk alone: {disk:.3} s, {:.2} GB/s each way at once", gigabytes / disk);
     println!("one step a pass: {one:.3} s, {:.2} of the disk alone ({one_here:.3} s in memory)", one / disk);
+    println!("the disk alone, one array read and two written: {disk_of_both:.3} s");
     let most = disk.max(many_here);
     println!(
-        "{TOGETHER} steps a pass: {many:.3} s, {:.2} of the larger of the disk's {disk:.3} s and {many_here:.3} s in memory",
-        many / most
+        "{TOGETHER} steps a pass: {many:.3} s, {:.2} of the larger of the disk's {disk:.3} s and {many_here:.3} s in memory, \
+         {:.2} of the disk's {disk_of_both:.3} s",
+        many / most,
+        many / disk_of_both
     );
     let same = away.u.read_box(away.middle())? == here.u.read_box(here.middle())?;
     println!("the same bits: {same}");
@@ -113,9 +121,9 @@ impl Heat {
     }
 }
 
-/// Two files of an array's size.
+/// Three files of an array's size.
 struct Disk {
-    files: [File; 2],
+    files: [File; 3],
     bytes: usize,
 }
 
@@ -141,7 +149,7 @@ impl Disk {
             std::fs::remove_file(&path).unwrap();
             file
         };
-        let disk = Disk { files: ["one", "other"].map(file), bytes };
+        let disk = Disk { files: ["one", "other", "third"].map(file), bytes };
         for file in &disk.files {
             disk.write(file);
         }
@@ -162,14 +170,14 @@ impl Disk {
         }
     }
 
-    /// Seconds in which one is read while the other is written.
-    fn copy(&mut self) -> f64 {
+    /// Seconds in which one is read while so many others are written, one after the other.
+    fn copy(&mut self, written: usize) -> f64 {
         let start = Instant::now();
         std::thread::scope(|scope| {
-            scope.spawn(|| self.write(&self.files[1]));
+            scope.spawn(|| self.files[1..=written].iter().for_each(|file| self.write(file)));
             self.read(&self.files[0]);
         });
-        self.files.reverse();
+        self.files.rotate_left(1);
         start.elapsed().as_secs_f64()
     }
 }

@@ -52,9 +52,88 @@ pub(crate) fn replace(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     done
 }
 
-/// Writes a file that nobody reads yet; [`sync`] puts it onto the disk.
+/// Writes a file that nobody reads yet; [`sync`] puts it onto the disk, as far as it is not there already.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    in_folder(path, || fs::write(path, bytes)).map_err(|e| Error::io(writing(path), e))
+    let write = || match bytes.len() < LARGE || !past_cache(path, bytes)? {
+        true => fs::write(path, bytes),
+        false => Ok(()),
+    };
+    in_folder(path, write).map_err(|e| Error::io(writing(path), e))
+}
+
+/// Bytes of a file that goes past the system's cache: the disk has it at once, and the processor copies it no second
+/// time.
+const LARGE: usize = 256 << 10;
+
+/// Bytes that are written past the cache at once.
+#[cfg(target_os = "linux")]
+const STAGE: usize = 4 << 20;
+
+/// What they start at multiples of, in the file and in memory.
+#[cfg(target_os = "linux")]
+const BLOCK: usize = 4096;
+
+/// Writes a file past the system's cache; says if the file system has no such way.
+#[cfg(target_os = "linux")]
+fn past_cache(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    use std::cell::RefCell;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    thread_local! {
+        /// What is written next: the bytes of a file lie anywhere.
+        static STAGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    let unknown = |e: &io::Error| e.kind() == io::ErrorKind::InvalidInput;
+    let file = match OpenOptions::new().write(true).create(true).truncate(true).custom_flags(libc::O_DIRECT).open(path)
+    {
+        Err(e) if unknown(&e) => return Ok(false),
+        opened => opened?,
+    };
+    let written = STAGED.with_borrow_mut(|staged| {
+        staged.resize(STAGE + BLOCK, 0);
+        let start = staged.as_ptr().align_offset(BLOCK).min(BLOCK);
+        for (number, part) in bytes.chunks(STAGE).enumerate() {
+            let blocks = part.len().next_multiple_of(BLOCK);
+            let to = &mut staged[start..start + blocks];
+            to[..part.len()].copy_from_slice(part);
+            write_at(&file, to, (number * STAGE) as u64)?;
+        }
+        // The last block is whole.
+        file.set_len(bytes.len() as u64)
+    });
+    match written {
+        Err(e) if unknown(&e) => Ok(false),
+        written => written.map(|()| true),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn past_cache(_: &Path, _: &[u8]) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Writes bytes to a place of a file, which several threads may do at once.
+#[cfg(unix)]
+pub(crate) fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(windows)]
+pub(crate) fn write_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_write(file, bytes, at) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => (bytes, at) = (&bytes[count..], at + count as u64),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn write_at(_: &File, _: &[u8], _: u64) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "a system whose files cannot be written at a place"))
 }
 
 /// Calls `write`, which makes a file, and makes the folder for it if need be.
@@ -146,6 +225,31 @@ pub(crate) fn clean(folders: impl Iterator<Item = PathBuf>) {
         let name = name.to_string_lossy();
         if name.starts_with('.') && name.ends_with(PART) && entry.file_type().is_ok_and(|is| is.is_file()) {
             let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_any_length_are_what_was_written() {
+        let name = format!("tida-io-disk-{}", std::process::id());
+        // Beside the program is a disk; in memory there may be no way past the cache.
+        let here = std::env::current_exe().unwrap().with_file_name(&name);
+        for folder in [here, std::env::temp_dir().join(&name)] {
+            for bytes in [0, 1, LARGE - 1, LARGE, LARGE + 1, (4 << 20) - 1, 4 << 20, (4 << 20) + 4097, 9_000_001] {
+                let values: Vec<u8> = (0..bytes).map(|n| (n * 31 + n / 4096) as u8).collect();
+                let path = folder.join("inside").join(bytes.to_string());
+                // What was there before is gone, however long it was.
+                for _ in 0..2 {
+                    write(&path, &values).unwrap();
+                    assert!(fs::read(&path).unwrap() == values, "{bytes} bytes in {}", path.display());
+                    fs::write(&path, vec![1; bytes + 10_000]).unwrap();
+                }
+            }
+            fs::remove_dir_all(&folder).unwrap();
         }
     }
 }

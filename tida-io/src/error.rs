@@ -56,8 +56,9 @@ impl Error {
         Error::made(kind, texts, Some(Box::new(source)))
     }
 
-    /// What the system said of a file.
-    pub(crate) fn io(tried: impl Into<String>, e: io::Error) -> Error {
+    /// What the system said of a file, with what was tried (`"write u.raw"`): the error of a sink or source of one's
+    /// own. Its kind is [`ErrorKind::Io`].
+    pub fn io(tried: impl Into<String>, e: io::Error) -> Error {
         let (found, advice) = match e.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 (format!("no space left ({e})"), "free some, or write elsewhere; what was whole before is still there")

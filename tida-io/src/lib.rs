@@ -2,7 +2,7 @@
 //! and with the feature `netcdf` NetCDF-4, which is HDF5. That feature needs the system's `libnetcdf`.
 //!
 //! Writing goes on while the program computes. A snapshot is recorded like other work: the values are taken region by
-//! region, when they are there, and a thread of its own packs and writes them.
+//! region, when they are there, and threads of their own pack and write them.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod arrays;

@@ -36,11 +36,18 @@ pub struct Part {
 
 /// A form of files that snapshots are written in.
 ///
-/// All calls but `begin` come from one thread, which is the sink's own: it may take its time. Parts of several
-/// snapshots may come in any order; snapshots are committed in theirs. What fails ends the writing: the sink gets no
-/// call more but `abandon`, for each snapshot that has begun and is not committed.
+/// After `begin` several threads call it at once, which are not those of the program: a call may take its time. What
+/// the sink changes lies behind locks or is atomic. Parts of several snapshots may come in any order. Snapshots are
+/// committed in theirs, one at a time, while parts of later ones may be written. What fails ends the writing: of that
+/// snapshot and of later ones the sink gets no call more but, once all others have returned, `abandon` of each that has
+/// begun and is not committed. Earlier snapshots are written to their ends.
+///
+/// A sink that can do one thing at a time takes a lock in each call, or is used with
+/// [`threads(1)`](crate::Snapshots::threads).
 ///
 /// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::Mutex;
 /// use std::sync::mpsc::{Sender, channel};
 /// use tida::prelude::*;
 /// use tida_io::{ArrayInfo, Part, RegionSink, Result, Snapshot, Snapshots};
@@ -48,7 +55,8 @@ pub struct Part {
 /// /// Sends the largest value of each snapshot of an array of `f32` to someone who shows it.
 /// struct Largest {
 ///     to: Sender<(f64, f32)>,
-///     found: f32,
+///     /// Of each snapshot that is under way.
+///     found: Mutex<BTreeMap<u64, f32>>,
 /// }
 ///
 /// impl RegionSink for Largest {
@@ -58,24 +66,28 @@ pub struct Part {
 ///     fn last(&self) -> Option<Snapshot> {
 ///         None
 ///     }
-///     fn write(&mut self, _: &Snapshot, part: &Part) -> Result<()> {
+///     fn write(&self, snapshot: &Snapshot, part: &Part) -> Result<()> {
 ///         let values = part.fields[0].chunks_exact(4).filter_map(|bytes| bytes.try_into().ok());
-///         self.found = values.map(f32::from_ne_bytes).fold(self.found, f32::max);
+///         let largest = values.map(f32::from_ne_bytes).fold(f32::MIN, f32::max);
+///         let mut found = self.found.lock().unwrap();
+///         let found = found.entry(snapshot.index).or_insert(largest);
+///         *found = found.max(largest);
 ///         Ok(())
 ///     }
-///     fn commit(&mut self, snapshot: &Snapshot) -> Result<()> {
-///         let _ = self.to.send((snapshot.time, std::mem::replace(&mut self.found, f32::MIN)));
+///     fn commit(&self, snapshot: &Snapshot) -> Result<()> {
+///         if let Some(largest) = self.found.lock().unwrap().remove(&snapshot.index) {
+///             let _ = self.to.send((snapshot.time, largest));
+///         }
 ///         Ok(())
 ///     }
-///     fn abandon(&mut self, _: &Snapshot) {}
+///     fn abandon(&self, _: &Snapshot) {}
 /// }
 ///
 /// # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 /// let acc = TileAcc::auto()?;
 /// let mut u = TileArray::<f32, 2>::builder([8, 8]).regions([2, 1]).build(&acc)?;
 /// let (to, largest) = channel();
-/// // Room for one part alone: those of a snapshot are written before the next begins.
-/// let mut snapshots = Snapshots::every(1, Largest { to, found: f32::MIN })?.budget(1);
+/// let mut snapshots = Snapshots::every(1, Largest { to, found: Mutex::default() })?;
 /// for step in 0..3 {
 ///     for tile in u.tiles() {
 ///         compute(&tile, &mut u, kernel!(|u, at| u[at] = u[at] + at[0] as f32))?;
@@ -86,7 +98,7 @@ pub struct Part {
 /// assert_eq!(largest.iter().collect::<Vec<_>>(), [(0.0, 7.0), (1.0, 14.0), (2.0, 21.0)]);
 /// # Ok(()) }
 /// ```
-pub trait RegionSink: Send + 'static {
+pub trait RegionSink: Send + Sync + 'static {
     /// Learns what each snapshot holds, before the first. Gives for each array the extent of the parts that it wants:
     /// the array comes cut into boxes that start at multiples of it.
     ///
@@ -97,20 +109,20 @@ pub trait RegionSink: Send + 'static {
     /// The last snapshot that is there already, after [`begin`](RegionSink::begin).
     fn last(&self) -> Option<Snapshot>;
 
-    /// Writes a part. It must not change what a reader finds.
+    /// Packs a part and writes it. It must not change what a reader finds.
     ///
     /// # Errors
     /// What the disk says.
-    fn write(&mut self, snapshot: &Snapshot, part: &Part) -> Result<()>;
+    fn write(&self, snapshot: &Snapshot, part: &Part) -> Result<()>;
 
-    /// Makes a snapshot of which all parts were written count, at once and whatever ends the program.
+    /// Makes a snapshot count of which all parts were written: at once, and whatever ends the program.
     ///
     /// # Errors
     /// What the disk says. The snapshot does not count then.
-    fn commit(&mut self, snapshot: &Snapshot) -> Result<()>;
+    fn commit(&self, snapshot: &Snapshot) -> Result<()>;
 
     /// Removes what was written of a snapshot that does not count, as well as it can.
-    fn abandon(&mut self, snapshot: &Snapshot);
+    fn abandon(&self, snapshot: &Snapshot);
 }
 
 /// A form of files that arrays are read from.

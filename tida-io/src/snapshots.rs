@@ -1,6 +1,7 @@
 //! Writing snapshots while the program goes on.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tida::array::{Field, Recorded};
@@ -8,16 +9,19 @@ use tida::{ErrorKind, TileAcc};
 
 use crate::arrays::{Any, ArrayInfo, Cells, Stored, parts};
 use crate::sink::{Part, RegionSink, Snapshot};
-use crate::writer::{Message, Pending, Shared, serve};
+use crate::writer::{Pending, Shared};
 use crate::{Error, Result};
 
 /// Bytes of values that may wait to be written, unless the program says another number.
 pub const BUDGET: usize = 256 << 20;
 
+/// Threads that pack and write, at most, unless the program says another number: as many keep fast disks busy.
+const THREADS: usize = 8;
+
 /// Snapshots of arrays, written while the program computes.
 ///
-/// [`step`](Snapshots::step) records that the values are taken, region by region as they are made, and returns; a
-/// thread of its own packs and writes them. If more bytes wait than the budget allows, `step` waits until some are
+/// [`step`](Snapshots::step) records that the values are taken, region by region as they are made, and returns;
+/// threads of their own pack and write them. If more bytes wait than the budget allows, `step` waits until some are
 /// written.
 ///
 /// A snapshot counts when all of it is on the disk, and not before. If the disk fails, what counted before is still
@@ -29,6 +33,7 @@ pub const BUDGET: usize = 256 << 20;
 pub struct Snapshots {
     every: u64,
     budget: usize,
+    threads: usize,
     last: Option<Snapshot>,
     state: State,
 }
@@ -46,7 +51,7 @@ struct Writing {
     /// The boxes that each comes by.
     boxes: Vec<Vec<Cells>>,
     shared: Shared,
-    thread: JoinHandle<()>,
+    threads: Vec<JoinHandle<()>>,
     /// Values that are to be taken.
     taken: VecDeque<Recorded>,
     /// The number of the next snapshot.
@@ -69,12 +74,23 @@ impl Snapshots {
             let tried = "take a snapshot every 0 steps";
             return Err(Error::new(ErrorKind::Argument, tried, "no step that is a multiple of 0", "give 1 or more"));
         }
-        Ok(Snapshots { every, budget: BUDGET, last: None, state: State::Idle(Box::new(sink)) })
+        // Half of the processors: packing goes on beside the program. One thread packs while another waits for the disk.
+        let threads = std::thread::available_parallelism().map_or(1, usize::from) / 2;
+        let threads = threads.clamp(2, THREADS);
+        Ok(Snapshots { every, budget: BUDGET, threads, last: None, state: State::Idle(Box::new(sink)) })
     }
 
     /// Sets how many bytes of values may wait to be written; a part that is larger is taken alone.
     pub fn budget(mut self, bytes: usize) -> Snapshots {
         self.budget = bytes;
+        self
+    }
+
+    /// Sets how many threads pack and write: otherwise half as many as there are processors, from 2 to 8. They sleep
+    /// while there is nothing to write. Each holds one part, packed, beside the bytes of the [budget](Self::budget).
+    /// Files of NetCDF are written by one thread at a time, whatever the number, since their library can do no more.
+    pub fn threads(mut self, threads: usize) -> Snapshots {
+        self.threads = threads.max(1);
         self
     }
 
@@ -174,14 +190,11 @@ impl Snapshots {
             }
         };
         self.last = sink.last();
-        let (shared, messages) = Shared::new();
-        let (acc, to, budget) = (acc.clone(), shared.clone(), self.budget);
-        let serves = move || serve(&acc, sink, &messages, &to, budget);
-        let thread = std::thread::Builder::new().name("tida-io".into()).spawn(serves);
-        let thread = thread.map_err(|e| Error::io("start a thread that writes snapshots", e))?;
+        let shared = Shared::new();
+        let threads = shared.start(acc, &Arc::from(sink), (self.threads, self.budget))?;
         let next = self.last.map_or(0, |last| last.index + 1);
         let arrays = arrays.to_vec();
-        self.state = State::Writing(Writing { arrays, boxes, shared, thread, taken: VecDeque::new(), next });
+        self.state = State::Writing(Writing { arrays, boxes, shared, threads, taken: VecDeque::new(), next });
         Ok(())
     }
 
@@ -210,13 +223,13 @@ impl Writing {
         let snapshot = Snapshot { index: self.next, step, time };
         self.next += 1;
         let count = self.boxes.iter().map(Vec::len).sum();
-        self.shared.send(Message::Begin { snapshot, parts: count });
+        self.shared.begin(snapshot, count);
         for (number, (_, array)) in arrays.iter().enumerate() {
             let Any(array) = array.any();
             let (info, boxes) = (&self.arrays[number], &self.boxes[number]);
             for cells in boxes {
                 let room = self.shared.room(cells.count() * info.bytes(), budget, || array.acc().flush())?;
-                let pending = Pending::new(&self.shared, snapshot.index, room);
+                let pending = Pending::new(snapshot, room);
                 let (cells_of, fields, shared) = (cells.clone(), info.fields.clone(), self.shared.clone());
                 let recorded = array.take_later(
                     cells,
@@ -228,19 +241,15 @@ impl Writing {
         Ok(())
     }
 
-    /// Waits for what was recorded and for the thread; gives what failed.
+    /// Waits for what was recorded and for the threads; gives what failed.
     fn end(self) -> Option<Error> {
-        let Writing { shared, thread, taken, .. } = self;
+        let Writing { shared, threads, taken, .. } = self;
         // The first failure is told; the others come from it or are told by `sync`.
         let failed = taken.iter().filter_map(|taken| taken.wait().err()).next();
-        shared.send(Message::End);
-        let ended = thread.join();
-        let disk = shared.check().err().filter(|_| failed.is_none());
-        let panicked = || {
-            let (tried, advice) = ("write snapshots", "report this, with what the thread has said");
-            Error::new(ErrorKind::Panic, tried, "that the thread which writes has panicked", advice)
-        };
-        failed.map(Error::from).or(disk).or_else(|| ended.err().map(|_| panicked()))
+        shared.end();
+        // Panics of sinks are failures.
+        threads.into_iter().for_each(|thread| drop(thread.join()));
+        failed.map(Error::from).or_else(|| shared.check().err())
     }
 }
 

@@ -29,10 +29,11 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use tida::ErrorKind;
 use tida::array::Field;
@@ -40,7 +41,11 @@ use tida::array::Field;
 use crate::arrays::{ArrayInfo, Cells};
 use crate::sink::{Part, RegionSink, Snapshot};
 use crate::snapshots::Snapshots;
+use crate::writer::lock;
 use crate::{Error, Result, disk};
+
+/// Bytes of a part that is put onto the disk at once, and not when its snapshot is whole.
+const LARGE: usize = 1 << 20;
 
 /// A series that is to be written, and how. See [`create`] and [`append`].
 #[derive(Clone, Debug)]
@@ -93,11 +98,11 @@ struct Sink {
 struct State {
     /// The folder of the snapshots.
     folder: PathBuf,
-    /// Snapshots that count.
-    done: Vec<Snapshot>,
     head: Head,
+    /// Snapshots that count.
+    done: Mutex<Vec<Snapshot>>,
     /// Files of snapshots that do not count yet.
-    open: BTreeMap<u64, File>,
+    open: Mutex<BTreeMap<u64, Arc<File>>>,
     /// No other program writes the series while this one is there.
     _lock: Option<File>,
 }
@@ -140,59 +145,60 @@ impl RegionSink for Sink {
         fs::create_dir_all(&folder).map_err(|e| Error::io(&*tried, e))?;
         let lock = disk::locked(&folder, &tried)?;
         disk::clean([folder.clone()].into_iter());
-        self.state = Some(State { folder, done, head, open: BTreeMap::new(), _lock: lock });
+        let (done, open) = (Mutex::new(done), Mutex::default());
+        self.state = Some(State { folder, head, done, open, _lock: lock });
         // Whole regions: rows of them lie one after the other in the file.
         Ok(arrays.iter().map(|array| array.region.clone()).collect())
     }
 
     fn last(&self) -> Option<Snapshot> {
-        self.state.as_ref()?.done.last().copied()
+        lock(&self.state.as_ref()?.done).last().copied()
     }
 
-    fn write(&mut self, snapshot: &Snapshot, part: &Part) -> Result<()> {
+    fn write(&self, snapshot: &Snapshot, part: &Part) -> Result<()> {
         let state = self.state()?;
         let path = state.part(snapshot);
         let failed = |e| Error::io(format!("write {}", path.display()), e);
-        if !state.open.contains_key(&snapshot.index) {
-            let file = state.head.make(&path).map_err(failed)?;
-            state.open.insert(snapshot.index, file);
-        }
-        let Some(file) = state.open.get_mut(&snapshot.index) else { return Ok(()) };
+        let file = match lock(&state.open).entry(snapshot.index) {
+            Entry::Occupied(open) => open.get().clone(),
+            Entry::Vacant(new) => new.insert(Arc::new(state.head.make(&path).map_err(failed)?)).clone(),
+        };
         let shape = &state.head.shapes[part.array];
         for (place, bytes) in state.head.places[part.array].iter().zip(&part.fields) {
-            put(file, place, shape, &part.cells, bytes).map_err(failed)?;
+            put(&file, place, shape, &part.cells, bytes).map_err(failed)?;
         }
-        Ok(())
+        // The disk has something to do while the next part is made.
+        if part.fields.iter().map(Vec::len).sum::<usize>() >= LARGE { file.sync_data().map_err(failed) } else { Ok(()) }
     }
 
-    fn commit(&mut self, snapshot: &Snapshot) -> Result<()> {
-        let path = self.writer.path.clone();
+    fn commit(&self, snapshot: &Snapshot) -> Result<()> {
+        let path = &self.writer.path;
         let state = self.state()?;
         let part = state.part(snapshot);
-        if let Some(file) = state.open.remove(&snapshot.index) {
+        if let Some(file) = lock(&state.open).remove(&snapshot.index) {
             file.sync_all().map_err(|e| Error::io(format!("write {}", part.display()), e))?;
         }
         disk::place(&part, &state.folder.join(name(snapshot)))?;
-        let done = [&state.done[..], &[*snapshot]].concat();
+        let mut counted = lock(&state.done);
+        let done = [&counted[..], &[*snapshot]].concat();
         // From here on it counts.
-        disk::replace(&[(path.clone(), list(&path, &done).into_bytes())])?;
-        state.done = done;
+        disk::replace(&[(path.clone(), list(path, &done).into_bytes())])?;
+        *counted = done;
         Ok(())
     }
 
-    fn abandon(&mut self, snapshot: &Snapshot) {
-        if let Some(state) = &mut self.state {
-            state.open.remove(&snapshot.index);
+    fn abandon(&self, snapshot: &Snapshot) {
+        if let Some(state) = &self.state {
+            lock(&state.open).remove(&snapshot.index);
             let _ = fs::remove_file(state.part(snapshot));
         }
     }
 }
 
 impl Sink {
-    fn state(&mut self) -> Result<&mut State> {
-        let path = &self.writer.path;
-        self.state.as_mut().ok_or_else(|| {
-            let tried = format!("write to {}", path.display());
+    fn state(&self) -> Result<&State> {
+        self.state.as_ref().ok_or_else(|| {
+            let tried = format!("write to {}", self.writer.path.display());
             Error::new(ErrorKind::Argument, tried, "a series that has not begun", "call `begin` first")
         })
     }
@@ -317,14 +323,12 @@ impl Head {
 
     /// A file of zeros.
     fn make(&self, path: &Path) -> std::io::Result<File> {
-        let mut file = File::create(path)?;
-        file.write_all(self.text.as_bytes())?;
+        let file = File::create(path)?;
+        disk::write_at(&file, self.text.as_bytes(), 0)?;
         for place in self.places.iter().flatten() {
-            file.seek(SeekFrom::Start(place.start - 8))?;
-            file.write_all(&place.bytes.to_ne_bytes())?;
+            disk::write_at(&file, &place.bytes.to_ne_bytes(), place.start - 8)?;
         }
-        file.seek(SeekFrom::Start(self.bytes))?;
-        file.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?;
+        disk::write_at(&file, b"\n  </AppendedData>\n</VTKFile>\n", self.bytes)?;
         Ok(file)
     }
 }
@@ -351,7 +355,7 @@ fn triple((given, other): (&Option<Vec<f64>>, f64)) -> String {
 }
 
 /// Writes a box of values to its place, in the longest stretches that lie together there.
-fn put(file: &mut File, place: &Place, shape: &[usize], cells: &Cells, bytes: &[u8]) -> std::io::Result<()> {
+fn put(file: &File, place: &Place, shape: &[usize], cells: &Cells, bytes: &[u8]) -> std::io::Result<()> {
     // Axes behind this one are whole.
     let whole = (0..shape.len()).rev().take_while(|d| cells.extent[*d] == shape[*d]).count();
     let axis = (shape.len() - whole).saturating_sub(1);
@@ -365,8 +369,7 @@ fn put(file: &mut File, place: &Place, shape: &[usize], cells: &Cells, bytes: &[
             stride *= shape[d];
         }
         // Axes behind `axis` start at 0.
-        file.seek(SeekFrom::Start(place.start + (at * place.size) as u64))?;
-        file.write_all(from)?;
+        disk::write_at(file, from, place.start + (at * place.size) as u64)?;
     }
     Ok(())
 }

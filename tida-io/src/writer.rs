@@ -1,166 +1,49 @@
-//! The thread that writes, and what it shares with the program.
+//! The threads that pack and write, and what they share with the program.
+//!
+//! Each takes the part that has waited longest, packs it and writes it. Whoever finds all parts of the oldest snapshot
+//! written makes it count, while the others go on with those after it.
 
-use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
-use tida::TileAcc;
+use tida::{ErrorKind, TileAcc};
 
 use crate::sink::{Part, RegionSink, Snapshot};
 use crate::{Error, Result};
 
-/// What the thread is told.
-pub(crate) enum Message {
-    /// A snapshot of so many parts begins.
-    Begin { snapshot: Snapshot, parts: usize },
-    /// A part of the snapshot of this number.
-    Part { index: u64, part: Part, room: Room },
-    /// A part that could not be had, and why; without a reason if work that its values need has failed.
-    Lost { why: Option<Error> },
-    /// Nothing comes any more.
-    End,
-}
-
-/// What the program and the thread share.
+/// What the program and the threads share.
 #[derive(Clone)]
-pub(crate) struct Shared {
-    sender: Sender<Message>,
-    state: Arc<(Mutex<Waiting>, Condvar)>,
-}
+pub(crate) struct Shared(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Default)]
-struct Waiting {
+struct State {
+    /// Parts that wait, in the order in which they came.
+    parts: VecDeque<Waiting>,
+    /// Snapshots that have begun and do not count yet.
+    open: BTreeMap<u64, Open>,
+    /// A thread makes the first of them count.
+    is_committing: bool,
+    /// Nothing comes any more.
+    ended: bool,
+    /// The number of the first snapshot that will not count, and the first failure. Those before it are written to
+    /// their ends.
+    failed: Option<(u64, Error)>,
+    /// Threads that have not ended.
+    threads: usize,
     /// Bytes that wait to be written.
     bytes: usize,
-    failed: Option<Error>,
     /// Memory of values that were written, for the next: what the system gives anew, it has to clear first.
     spare: Vec<Vec<u8>>,
 }
 
-impl Waiting {
-    fn spare_bytes(&self) -> usize {
-        self.spare.iter().map(Vec::capacity).sum()
-    }
-}
-
-fn lock(state: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Shared {
-    pub fn new() -> (Shared, Receiver<Message>) {
-        let (sender, receiver) = channel();
-        (Shared { sender, state: Arc::default() }, receiver)
-    }
-
-    /// Tells the thread; if it has ended, nobody needs to be told.
-    pub fn send(&self, message: Message) {
-        let _ = self.sender.send(message);
-    }
-
-    /// The failure of the thread, if it has failed.
-    pub fn check(&self) -> Result<()> {
-        lock(&self.state.0).failed.clone().map_or(Ok(()), Err)
-    }
-
-    /// Waits until so many bytes more may wait; has what was recorded start before.
-    pub fn room(&self, bytes: usize, budget: usize, start: impl FnOnce() -> tida::Result<()>) -> Result<Room> {
-        let (mutex, changed) = &*self.state;
-        let full = |waiting: &mut Waiting| {
-            waiting.failed.is_none() && waiting.bytes > 0 && waiting.bytes.saturating_add(bytes) > budget
-        };
-        if full(&mut lock(mutex)) {
-            start()?;
-        }
-        let mut waiting = changed.wait_while(lock(mutex), full).unwrap_or_else(PoisonError::into_inner);
-        match &waiting.failed {
-            Some(e) => Err(e.clone()),
-            None => {
-                waiting.bytes += bytes;
-                Ok(Room { bytes, state: self.state.clone() })
-            }
-        }
-    }
-
-    /// Memory for so many bytes, which hold anything.
-    ///
-    /// # Errors
-    /// Memory that the system does not have.
-    pub fn memory(&self, bytes: usize) -> Result<Vec<u8>> {
-        let mut waiting = lock(&self.state.0);
-        let fits = |spare: &Vec<u8>| spare.capacity() >= bytes && spare.capacity() / 2 <= bytes;
-        let spare = waiting.spare.iter().position(fits).map(|place| waiting.spare.swap_remove(place));
-        drop(waiting);
-        let mut memory = spare.unwrap_or_default();
-        memory.try_reserve_exact(bytes.saturating_sub(memory.len())).map_err(|_| {
-            let (found, advice) = (format!("no memory for {bytes} bytes"), "use smaller chunks, or a smaller budget");
-            Error::new(tida::ErrorKind::Memory, "take values for a snapshot", found, advice)
-        })?;
-        memory.resize(bytes, 0);
-        Ok(memory)
-    }
-
-    /// Keeps the memory of a part that was written, of as many bytes in all as may wait.
-    fn keep(&self, part: Part, budget: usize) {
-        let mut waiting = lock(&self.state.0);
-        for memory in part.fields {
-            if waiting.spare_bytes() + memory.capacity() <= budget {
-                waiting.spare.push(memory);
-            }
-        }
-    }
-
-    fn fail(&self, e: Error) {
-        let (mutex, changed) = &*self.state;
-        lock(mutex).failed.get_or_insert(e);
-        changed.notify_all();
-    }
-}
-
-/// Bytes of the budget, until it is dropped.
-pub(crate) struct Room {
-    bytes: usize,
-    state: Arc<(Mutex<Waiting>, Condvar)>,
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let (mutex, changed) = &*self.state;
-        lock(mutex).bytes -= self.bytes;
-        changed.notify_all();
-    }
-}
-
-/// A part whose values are to be taken. The thread is told if they never are.
-pub(crate) struct Pending {
-    shared: Shared,
-    index: u64,
-    room: Option<Room>,
-}
-
-impl Pending {
-    pub fn new(shared: &Shared, index: u64, room: Room) -> Pending {
-        Pending { shared: shared.clone(), index, room: Some(room) }
-    }
-
-    /// Hands the values on.
-    pub fn fill(mut self, part: impl FnOnce() -> Result<Part>) {
-        if let Some(room) = self.room.take() {
-            let index = self.index;
-            self.shared.send(match part() {
-                Ok(part) => Message::Part { index, part, room },
-                Err(e) => Message::Lost { why: Some(e) },
-            });
-        }
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if self.room.take().is_some() {
-            self.shared.send(Message::Lost { why: None });
-        }
-    }
+/// A part of a snapshot, and its bytes of the budget.
+struct Waiting {
+    snapshot: Snapshot,
+    part: Part,
+    room: Room,
 }
 
 /// A snapshot that is under way.
@@ -170,61 +53,291 @@ struct Open {
     left: usize,
 }
 
+/// What a thread is to do.
+enum Task {
+    Write(Waiting),
+    Commit(Snapshot),
+}
+
+impl State {
+    fn spare_bytes(&self) -> usize {
+        self.spare.iter().map(Vec::capacity).sum()
+    }
+
+    /// Whether nothing of the snapshot of this number, or of one before it, has failed.
+    fn may_count(&self, index: u64) -> bool {
+        self.failed.as_ref().is_none_or(|(first, _)| index < *first)
+    }
+
+    /// What a thread does next: nothing for now, or nothing more.
+    fn next(&mut self) -> Option<Option<Task>> {
+        if self.failed.is_some() && self.open.keys().all(|index| !self.may_count(*index)) {
+            return Some(None);
+        }
+        let whole = self.open.first_key_value().filter(|(_, open)| open.left == 0).map(|(_, open)| open.snapshot);
+        if let Some(snapshot) = whole.filter(|one| !self.is_committing && self.may_count(one.index)) {
+            self.is_committing = true;
+            return Some(Some(Task::Commit(snapshot)));
+        }
+        match self.parts.pop_front() {
+            Some(waiting) => Some(Some(Task::Write(waiting))),
+            // Whoever writes the last part makes its snapshot count.
+            None => self.ended.then_some(None),
+        }
+    }
+}
+
+/// Locks what a thread that has panicked leaves as whole as any other.
+pub(crate) fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub fn new() -> Shared {
+        Shared(Arc::default())
+    }
+
+    /// Changes the state, and tells all.
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let (mutex, changed) = &*self.0;
+        let done = change(&mut lock(mutex));
+        changed.notify_all();
+        done
+    }
+
+    /// Starts so many threads; fewer where the system has no more.
+    ///
+    /// The time that they take is in the timeline of the program's accelerator, if that has one.
+    ///
+    /// # Errors
+    /// Not a single thread.
+    pub fn start(
+        &self,
+        acc: &TileAcc,
+        sink: &Arc<dyn RegionSink>,
+        (threads, budget): (usize, usize),
+    ) -> Result<Vec<JoinHandle<()>>> {
+        let mut started = Vec::new();
+        for _ in 0..threads.max(1) {
+            let (here, acc, sink) = (self.clone(), acc.clone(), sink.clone());
+            // Counted before it can end.
+            self.change(|state| state.threads += 1);
+            let thread = std::thread::Builder::new().name("tida-io".into());
+            match thread.spawn(move || here.serve(&acc, &*sink, budget)) {
+                Ok(thread) => started.push(thread),
+                Err(e) => {
+                    self.change(|state| state.threads -= 1);
+                    if started.is_empty() {
+                        return Err(Error::io("start a thread that writes snapshots", e));
+                    }
+                    break;
+                }
+            }
+        }
+        Ok(started)
+    }
+
+    /// A snapshot of so many parts begins.
+    pub fn begin(&self, snapshot: Snapshot, parts: usize) {
+        self.change(|state| state.open.insert(snapshot.index, Open { snapshot, left: parts }));
+    }
+
+    /// Nothing comes any more.
+    pub fn end(&self) {
+        self.change(|state| state.ended = true);
+    }
+
+    /// The failure of a thread, if one has failed.
+    pub fn check(&self) -> Result<()> {
+        lock(&self.0.0).failed.as_ref().map_or(Ok(()), |(_, e)| Err(e.clone()))
+    }
+
+    /// Waits until so many bytes more may wait; has what was recorded start before.
+    pub fn room(&self, bytes: usize, budget: usize, start: impl FnOnce() -> tida::Result<()>) -> Result<Room> {
+        let (mutex, changed) = &*self.0;
+        let full =
+            |state: &mut State| state.failed.is_none() && state.bytes > 0 && state.bytes.saturating_add(bytes) > budget;
+        if full(&mut lock(mutex)) {
+            start()?;
+        }
+        let mut state = changed.wait_while(lock(mutex), full).unwrap_or_else(PoisonError::into_inner);
+        match &state.failed {
+            Some((_, e)) => Err(e.clone()),
+            None => {
+                state.bytes += bytes;
+                Ok(Room { bytes, shared: self.clone() })
+            }
+        }
+    }
+
+    /// Memory for so many bytes, which hold anything.
+    ///
+    /// # Errors
+    /// Memory that the system does not have.
+    pub fn memory(&self, bytes: usize) -> Result<Vec<u8>> {
+        let mut state = lock(&self.0.0);
+        let fits = |spare: &Vec<u8>| spare.capacity() >= bytes && spare.capacity() / 2 <= bytes;
+        let spare = state.spare.iter().position(fits).map(|place| state.spare.swap_remove(place));
+        drop(state);
+        let mut memory = spare.unwrap_or_default();
+        memory.try_reserve_exact(bytes.saturating_sub(memory.len())).map_err(|_| {
+            let (found, advice) = (format!("no memory for {bytes} bytes"), "use smaller chunks, or a smaller budget");
+            Error::new(ErrorKind::Memory, "take values for a snapshot", found, advice)
+        })?;
+        memory.resize(bytes, 0);
+        Ok(memory)
+    }
+
+    /// Keeps the memory of a part that was written, of as many bytes in all as may wait.
+    fn keep(&self, part: Part, budget: usize) {
+        let mut state = lock(&self.0.0);
+        for memory in part.fields {
+            if state.spare_bytes() + memory.capacity() <= budget {
+                state.spare.push(memory);
+            }
+        }
+    }
+
+    /// Nothing of this snapshot and of later ones is written any more. What waits of them makes room.
+    fn fail(&self, snapshot: &Snapshot, e: Error) {
+        let dropped = self.change(|state| {
+            let (first, _) = state.failed.get_or_insert((snapshot.index, e));
+            *first = snapshot.index.min(*first);
+            let waiting = std::mem::take(&mut state.parts);
+            let (kept, dropped) = waiting.into_iter().partition(|waiting| state.may_count(waiting.snapshot.index));
+            state.parts = kept;
+            dropped
+        });
+        // Their bytes are given back under the lock.
+        drop::<VecDeque<Waiting>>(dropped);
+    }
+
+    /// A part comes; after a failure that ends its snapshot it only makes room.
+    fn add(&self, waiting: Waiting) {
+        let late = self.change(|state| match state.may_count(waiting.snapshot.index) {
+            true => {
+                state.parts.push_back(waiting);
+                None
+            }
+            false => Some(waiting),
+        });
+        drop(late);
+    }
+
+    /// Waits for the next task; nothing if there will be none.
+    fn next(&self) -> Option<Task> {
+        let (mutex, changed) = &*self.0;
+        let mut state = lock(mutex);
+        loop {
+            if let Some(next) = state.next() {
+                return next;
+            }
+            state = changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// What each thread does: writes what comes, until nothing comes any more that can count. The last one abandons what
+    /// does not count.
+    fn serve(&self, acc: &TileAcc, sink: &dyn RegionSink, budget: usize) {
+        while let Some(task) = self.next() {
+            let done = match task {
+                Task::Write(Waiting { snapshot, part, room }) => {
+                    let write = || acc.file_span(name("snapshot", &snapshot), || sink.write(&snapshot, &part));
+                    let written = guarded(write);
+                    self.keep(part, budget);
+                    drop(room);
+                    self.change(|state| {
+                        if let (Ok(()), Some(open)) = (&written, state.open.get_mut(&snapshot.index)) {
+                            open.left -= 1;
+                        }
+                    });
+                    (snapshot, written)
+                }
+                Task::Commit(snapshot) => {
+                    let committed = guarded(|| acc.file_span(name("commit", &snapshot), || sink.commit(&snapshot)));
+                    self.change(|state| {
+                        state.is_committing = false;
+                        if committed.is_ok() {
+                            state.open.remove(&snapshot.index);
+                        }
+                    });
+                    (snapshot, committed)
+                }
+            };
+            if let (snapshot, Err(e)) = done {
+                self.fail(&snapshot, e);
+            }
+        }
+        let left = self.change(|state| {
+            state.threads -= 1;
+            if state.threads == 0 { std::mem::take(&mut state.open) } else { BTreeMap::new() }
+        });
+        for open in left.values() {
+            // There is no one to tell what fails now.
+            let _ = guarded(|| {
+                sink.abandon(&open.snapshot);
+                Ok(())
+            });
+        }
+    }
+}
+
+/// A call of a sink; if it panics, that is its error.
+fn guarded(call: impl FnOnce() -> Result<()>) -> Result<()> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| Err(panicked(&*payload)))
+}
+
+fn panicked(payload: &(dyn Any + Send)) -> Error {
+    let said = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+    let found = format!("that a thread which writes has panicked: {}", said.unwrap_or("it did not say why"));
+    Error::new(ErrorKind::Panic, "write snapshots", found, "see to the sink; if it is tida's own, report this")
+}
+
 /// What a timeline says of the writing of a snapshot.
 fn name(what: &str, snapshot: &Snapshot) -> String {
     format!("{what} of step {}", snapshot.step)
 }
 
-/// Writes what comes, until nothing comes any more.
-///
-/// The time that it takes is in the timeline of the program's accelerator, if that has one.
-pub(crate) fn serve(
-    acc: &TileAcc,
-    mut sink: Box<dyn RegionSink>,
-    messages: &Receiver<Message>,
-    shared: &Shared,
-    budget: usize,
-) {
-    let mut open: BTreeMap<u64, Open> = BTreeMap::new();
-    let mut failed = false;
-    for message in messages {
-        let done = match message {
-            Message::End => break,
-            // What still comes only makes room.
-            _ if failed => continue,
-            Message::Begin { snapshot, parts } => {
-                open.insert(snapshot.index, Open { snapshot, left: parts });
-                Ok(())
-            }
-            Message::Part { index, part, room } => {
-                let written = open.get_mut(&index).map_or(Ok(()), |open| {
-                    open.left -= 1;
-                    acc.file_span(name("snapshot", &open.snapshot), || sink.write(&open.snapshot, &part))
-                });
-                shared.keep(part, budget);
-                drop(room);
-                written.and_then(|()| commit(acc, &mut *sink, &mut open))
-            }
-            Message::Lost { why } => Err(why.unwrap_or_else(|| {
-                let (found, advice) = ("that work which its values need has failed", "`TileAcc::sync` says which");
-                Error::new(tida::ErrorKind::Argument, "write a snapshot", found, advice)
-            })),
-        };
-        if let Err(e) = done {
-            failed = true;
-            std::mem::take(&mut open).values().for_each(|open| sink.abandon(&open.snapshot));
-            shared.fail(e);
-        }
-    }
-    open.values().for_each(|open| sink.abandon(&open.snapshot));
+/// Bytes of the budget, until it is dropped.
+pub(crate) struct Room {
+    bytes: usize,
+    shared: Shared,
 }
 
-/// Commits the snapshots that are whole, in their order.
-fn commit(acc: &TileAcc, sink: &mut dyn RegionSink, open: &mut BTreeMap<u64, Open>) -> Result<()> {
-    while let Some(first) = open.first_entry().filter(|first| first.get().left == 0) {
-        let snapshot = &first.get().snapshot;
-        acc.file_span(name("commit", snapshot), || sink.commit(snapshot))?;
-        first.remove();
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.shared.change(|state| state.bytes -= self.bytes);
     }
-    Ok(())
+}
+
+/// A part whose values are to be taken. The threads are told if they never are.
+pub(crate) struct Pending {
+    snapshot: Snapshot,
+    room: Option<Room>,
+}
+
+impl Pending {
+    pub fn new(snapshot: Snapshot, room: Room) -> Pending {
+        Pending { snapshot, room: Some(room) }
+    }
+
+    /// Takes the values, and hands them over.
+    pub fn fill(mut self, part: impl FnOnce() -> Result<Part>) {
+        let Some(room) = self.room.take() else { return };
+        let (shared, snapshot) = (room.shared.clone(), self.snapshot);
+        match part() {
+            Ok(part) => shared.add(Waiting { snapshot, part, room }),
+            Err(e) => shared.fail(&snapshot, e),
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(room) = self.room.take() {
+            let (found, advice) = ("that work which its values need has failed", "`TileAcc::sync` says which");
+            let e = Error::new(ErrorKind::Argument, "write a snapshot", found, advice);
+            room.shared.fail(&self.snapshot, e);
+        }
+    }
 }

@@ -5,6 +5,8 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
 
 use support::Folder;
 use tida::ErrorKind;
@@ -228,7 +230,11 @@ fn failed_work_makes_no_snapshot() {
 /// Counts the bytes that wait.
 struct Slow {
     part: usize,
-    committed: Vec<u64>,
+    /// Snapshots that count.
+    committed: AtomicU64,
+    /// Calls of `write` that are under way, of those of each snapshot that have returned.
+    writing: AtomicUsize,
+    written: [AtomicUsize; 5],
     seen: std::sync::mpsc::Sender<(u64, usize)>,
 }
 
@@ -241,31 +247,35 @@ impl RegionSink for Slow {
         None
     }
 
-    fn write(&mut self, snapshot: &Snapshot, part: &Part) -> tida_io::Result<()> {
+    fn write(&self, snapshot: &Snapshot, part: &Part) -> tida_io::Result<()> {
+        assert!(self.writing.fetch_add(1, Ordering::SeqCst) < 2, "more parts than there are threads");
         std::thread::sleep(std::time::Duration::from_millis(2));
         // Parts of earlier snapshots are taken before what overwrites them.
         let values = part.fields[0].chunks_exact(8).map(|value| f64::from_ne_bytes(value.try_into().unwrap()));
         assert!(values.into_iter().all(|value| value == snapshot.step as f64));
         self.seen.send((snapshot.index, part.cells.count())).unwrap();
+        self.written[snapshot.index as usize].fetch_add(1, Ordering::SeqCst);
+        self.writing.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }
 
-    fn commit(&mut self, snapshot: &Snapshot) -> tida_io::Result<()> {
-        assert_eq!(self.committed.len() as u64, snapshot.index);
-        self.committed.push(snapshot.index);
+    fn commit(&self, snapshot: &Snapshot) -> tida_io::Result<()> {
+        assert_eq!(self.committed.fetch_add(1, Ordering::SeqCst), snapshot.index);
+        assert_eq!(self.written[snapshot.index as usize].load(Ordering::SeqCst), 16_usize.div_ceil(self.part));
         Ok(())
     }
 
-    fn abandon(&mut self, _: &Snapshot) {}
+    fn abandon(&self, _: &Snapshot) {}
 }
 
 #[test]
 fn sinks_get_each_snapshot_as_it_was_within_the_budget() {
     let acc = TileAcc::auto().unwrap();
     let (seen, parts) = std::sync::mpsc::channel();
-    let sink = Slow { part: 3, committed: Vec::new(), seen };
+    let (committed, writing, written) = Default::default();
+    let sink = Slow { part: 3, committed, writing, written, seen };
     // A budget of two parts.
-    let mut snapshots = Snapshots::every(2, sink).unwrap().budget(2 * 3 * 64 * 8);
+    let mut snapshots = Snapshots::every(2, sink).unwrap().budget(2 * 3 * 64 * 8).threads(2);
     let mut u = array(&acc);
     for step in 0..10_u64 {
         let value = step as f64;
@@ -290,19 +300,72 @@ fn a_panic_of_a_sink_is_an_error() {
         fn last(&self) -> Option<Snapshot> {
             None
         }
-        fn write(&mut self, _: &Snapshot, _: &Part) -> tida_io::Result<()> {
+        fn write(&self, _: &Snapshot, _: &Part) -> tida_io::Result<()> {
             std::panic::panic_any("on purpose")
         }
-        fn commit(&mut self, _: &Snapshot) -> tida_io::Result<()> {
+        fn commit(&self, _: &Snapshot) -> tida_io::Result<()> {
             Ok(())
         }
-        fn abandon(&mut self, _: &Snapshot) {}
+        fn abandon(&self, _: &Snapshot) {}
     }
     let acc = TileAcc::auto().unwrap();
     let u = array(&acc);
     let mut snapshots = Snapshots::every(1, Panics).unwrap();
     snapshots.step(0, 0.0, &[("u", &u)]).unwrap();
-    says(&snapshots.finish().unwrap_err(), ErrorKind::Panic, &["panicked"]);
+    says(&snapshots.finish().unwrap_err(), ErrorKind::Panic, &["panicked: on purpose"]);
+}
+
+/// Lets parts be written only once so many threads write at the same time; then one of them fails.
+struct Meets {
+    threads: usize,
+    here: Mutex<usize>,
+    come: Condvar,
+    abandoned: std::sync::mpsc::Sender<u64>,
+}
+
+impl RegionSink for Meets {
+    fn begin(&mut self, arrays: &[ArrayInfo]) -> tida_io::Result<Vec<Vec<usize>>> {
+        Ok(arrays.iter().map(|array| vec![1, array.shape[1]]).collect())
+    }
+
+    fn last(&self) -> Option<Snapshot> {
+        None
+    }
+
+    fn write(&self, _: &Snapshot, part: &Part) -> tida_io::Result<()> {
+        let mut here = self.here.lock().unwrap();
+        *here += 1;
+        self.come.notify_all();
+        let wait = std::time::Duration::from_secs(60);
+        let (here, waited) = self.come.wait_timeout_while(here, wait, |here| *here < self.threads).unwrap();
+        assert!(!waited.timed_out(), "{here} threads write, and not {}", self.threads);
+        match part.cells.start[0] {
+            2 => Err(Error::io("write", std::io::ErrorKind::StorageFull.into())),
+            _ => Ok(()),
+        }
+    }
+
+    fn commit(&self, _: &Snapshot) -> tida_io::Result<()> {
+        panic!("a snapshot counts of which a part was not written")
+    }
+
+    fn abandon(&self, snapshot: &Snapshot) {
+        self.abandoned.send(snapshot.index).unwrap();
+    }
+}
+
+#[test]
+fn several_threads_write_and_one_failure_ends_all() {
+    let acc = TileAcc::auto().unwrap();
+    let u = array(&acc);
+    let (abandoned, told) = std::sync::mpsc::channel();
+    let sink = Meets { threads: 3, here: Mutex::new(0), come: Condvar::new(), abandoned };
+    let mut snapshots = Snapshots::every(1, sink).unwrap().threads(3);
+    let failed = (0..).find_map(|step| snapshots.step(step, 0.0, &[("u", &u)]).err()).unwrap();
+    says(&failed, ErrorKind::Io, &["write"]);
+    assert!(snapshots.finish().is_err());
+    let told: Vec<u64> = told.iter().collect();
+    assert!(told.iter().copied().eq(0..told.len() as u64) && !told.is_empty(), "{told:?}");
 }
 
 /// Paths are for people, wherever the store lies.

@@ -1,8 +1,10 @@
 //! Writing files of NetCDF.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use ::netcdf::{Extent, FileMut, VariableMut};
 use serde_json::Value;
@@ -14,6 +16,7 @@ use super::{Writer, failed, open, own_axes, type_of};
 use crate::arrays::{ArrayInfo, fitting};
 use crate::sink::{Part, RegionSink, RegionSource, Snapshot};
 use crate::words::{self, Axes, STEP, TIME};
+use crate::writer::lock;
 use crate::{Error, Result, disk};
 
 /// Most bytes of a chunk.
@@ -33,9 +36,11 @@ struct State {
     arrays: Vec<ArrayInfo>,
     /// The extent of the chunks of each.
     chunks: Vec<Vec<usize>>,
+    /// The last snapshot that was there before.
     last: Option<Snapshot>,
-    /// Files of snapshots that do not count yet, by their numbers.
-    open: BTreeMap<u64, FileMut>,
+    /// Files of snapshots that do not count yet, by their numbers. Who calls the library has them all: it does one
+    /// thing at a time.
+    open: Mutex<BTreeMap<u64, FileMut>>,
     /// No other program writes the series while this one is there.
     _lock: Option<fs::File>,
 }
@@ -45,10 +50,9 @@ impl Sink {
         Sink { writer, in_time, state: None }
     }
 
-    fn state(&mut self) -> Result<&mut State> {
-        let path = &self.writer.path;
-        self.state.as_mut().ok_or_else(|| {
-            let tried = format!("write to {}", path.display());
+    fn state(&self) -> Result<&State> {
+        self.state.as_ref().ok_or_else(|| {
+            let tried = format!("write to {}", self.writer.path.display());
             Error::new(ErrorKind::Argument, tried, "files that have not begun", "call `begin` first")
         })
     }
@@ -83,8 +87,8 @@ impl RegionSink for Sink {
         let last = if self.writer.append { checked(&open(&path)?, arrays)? } else { None };
         let bytes = |array: &ArrayInfo| array.fields.iter().map(|field| field.bytes()).max().unwrap_or(1);
         let chunks: Vec<_> = arrays.iter().map(|array| fitting(&array.region, bytes(array), CHUNK)).collect();
-        self.state =
-            Some(State { arrays: arrays.to_vec(), chunks: chunks.clone(), last, open: BTreeMap::new(), _lock: lock });
+        let (arrays, open) = (arrays.to_vec(), Mutex::default());
+        self.state = Some(State { arrays, chunks: chunks.clone(), last, open, _lock: lock });
         Ok(chunks)
     }
 
@@ -92,21 +96,22 @@ impl RegionSink for Sink {
         self.state.as_ref()?.last
     }
 
-    fn write(&mut self, snapshot: &Snapshot, part: &Part) -> Result<()> {
+    fn write(&self, snapshot: &Snapshot, part: &Part) -> Result<()> {
         quiet();
         let path = disk::beside(&self.place(snapshot));
-        let (in_time, writer) = (self.in_time, self.writer.clone());
         let state = self.state()?;
         let failed = |e| failed(format!("write {}", path.display()), e);
-        if !state.open.contains_key(&snapshot.index) {
-            let new = New { writer: &writer, snapshot: in_time.then_some(snapshot) };
-            let file = new.file(&path, &state.arrays, &state.chunks).map_err(failed)?;
-            state.open.insert(snapshot.index, file);
-        }
-        let Some(file) = state.open.get_mut(&snapshot.index) else { return Ok(()) };
+        let mut open = lock(&state.open);
+        let file = match open.entry(snapshot.index) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(place) => {
+                let new = New { writer: &self.writer, snapshot: self.in_time.then_some(snapshot) };
+                place.insert(new.file(&path, &state.arrays, &state.chunks).map_err(failed)?)
+            }
+        };
         let array = &state.arrays[part.array];
         for (field, bytes) in array.fields.iter().zip(&part.fields) {
-            let time = in_time.then_some((0, 1));
+            let time = self.in_time.then_some((0, 1));
             let cells = part.cells.start.iter().copied().zip(part.cells.extent.iter().copied());
             let own = own_axes(field).into_iter().map(|n| (0, n));
             let stretches: Vec<Extent> = time.into_iter().chain(cells).chain(own).map(stretch).collect();
@@ -119,24 +124,24 @@ impl RegionSink for Sink {
         Ok(())
     }
 
-    fn commit(&mut self, snapshot: &Snapshot) -> Result<()> {
+    fn commit(&self, snapshot: &Snapshot) -> Result<()> {
         let path = self.place(snapshot);
         let part = disk::beside(&path);
         let state = self.state()?;
-        if let Some(file) = state.open.remove(&snapshot.index) {
+        let mut open = lock(&state.open);
+        if let Some(file) = open.remove(&snapshot.index) {
             file.close().map_err(|e| failed(format!("write {}", part.display()), e))?;
         }
+        drop(open);
         disk::sync(std::slice::from_ref(&part))?;
         // From here on it counts.
-        disk::place(&part, &path)?;
-        state.last = Some(*snapshot);
-        Ok(())
+        disk::place(&part, &path)
     }
 
-    fn abandon(&mut self, snapshot: &Snapshot) {
+    fn abandon(&self, snapshot: &Snapshot) {
         let part = disk::beside(&self.place(snapshot));
-        if let Some(state) = &mut self.state {
-            state.open.remove(&snapshot.index);
+        if let Some(state) = &self.state {
+            lock(&state.open).remove(&snapshot.index);
             let _ = fs::remove_file(part);
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use tida::ErrorKind;
 
@@ -12,6 +13,7 @@ use super::meta::{STEP, TIME, TIMES, Words};
 use super::plan::{Cutting, Plan, inside};
 use crate::arrays::ArrayInfo;
 use crate::sink::{Part, RegionSink, Snapshot};
+use crate::writer::lock;
 use crate::{Error, Result, disk};
 
 /// What becomes of what is there.
@@ -38,16 +40,22 @@ pub(super) struct Sink {
 pub(super) struct State {
     /// Where it is written.
     folder: PathBuf,
-    layout: Layout,
     /// How the fields of each array are cut and packed.
     fields: Vec<Vec<Chunks>>,
-    /// The times and steps of the snapshots that count.
-    times: Vec<f64>,
-    steps: Vec<u64>,
+    /// What counts; who makes a snapshot count has it to the end.
+    counted: Mutex<Counted>,
     /// New files of snapshots that do not count yet.
-    files: BTreeMap<u64, Vec<PathBuf>>,
+    files: Mutex<BTreeMap<u64, Vec<PathBuf>>>,
     /// No other program writes the store while this one is there.
     _lock: Option<File>,
+}
+
+/// What counts in a store.
+struct Counted {
+    layout: Layout,
+    /// The times and steps of the snapshots.
+    times: Vec<f64>,
+    steps: Vec<u64>,
 }
 
 impl RegionSink for Sink {
@@ -79,30 +87,30 @@ impl RegionSink for Sink {
         layout.write_members(&folder)?;
         let members = layout.arrays.keys().flat_map(|path| [folder.join(path), folder.join(path).join("c")]);
         disk::clean(members.chain(layout.groups.keys().map(|path| folder.join(path))));
-        self.state = Some(State { folder, layout, fields, times, steps, files: BTreeMap::new(), _lock: lock });
+        let counted = Mutex::new(Counted { layout, times, steps });
+        self.state = Some(State { folder, fields, counted, files: Mutex::default(), _lock: lock });
         Ok(extents)
     }
 
     fn last(&self) -> Option<Snapshot> {
-        let state = self.state.as_ref()?;
-        let (time, step) = (*state.times.last()?, *state.steps.last()?);
-        Some(Snapshot::new(state.times.len() as u64 - 1, step, time))
+        let counted = lock(&self.state.as_ref()?.counted);
+        let (time, step) = (*counted.times.last()?, *counted.steps.last()?);
+        Some(Snapshot::new(counted.times.len() as u64 - 1, step, time))
     }
 
-    fn write(&mut self, snapshot: &Snapshot, part: &Part) -> Result<()> {
+    fn write(&self, snapshot: &Snapshot, part: &Part) -> Result<()> {
         let state = self.state()?;
         for (chunks, bytes) in state.fields[part.array].iter().zip(&part.fields) {
             let (path, packed) = chunks.pack(snapshot.index, &part.cells, bytes)?;
             disk::write(&path, &packed)?;
-            state.files.entry(snapshot.index).or_default().push(path);
+            lock(&state.files).entry(snapshot.index).or_default().push(path);
         }
         Ok(())
     }
 
-    fn commit(&mut self, snapshot: &Snapshot) -> Result<()> {
-        let (in_time, path) = (self.in_time, self.path.clone());
+    fn commit(&self, snapshot: &Snapshot) -> Result<()> {
         let state = self.state()?;
-        let files = state.files.remove(&snapshot.index).unwrap_or_default();
+        let files = lock(&state.files).remove(&snapshot.index).unwrap_or_default();
         // Folders above new files may be new as well.
         let above = |file: &PathBuf| {
             let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&state.folder));
@@ -110,27 +118,27 @@ impl RegionSink for Sink {
         };
         let folders: BTreeSet<PathBuf> = files.iter().flat_map(above).collect();
         disk::sync(&files.into_iter().chain(folders).collect::<Vec<_>>())?;
-        if !in_time {
-            return disk::place(&state.folder, &path);
+        if !self.in_time {
+            return disk::place(&state.folder, &self.path);
         }
-        state.write_times(snapshot)?;
+        let counted = &mut *lock(&state.counted);
+        counted.write_times(&state.folder, snapshot)?;
         let count = snapshot.index + 1;
-        let mut layout = state.layout.clone();
+        let mut layout = counted.layout.clone();
         layout.set_snapshots(count);
         // From here on it counts.
         layout.write_root(&state.folder)?;
-        state.times.push(snapshot.time);
-        state.steps.push(snapshot.step);
-        state.layout = layout;
-        state.layout.write_members(&state.folder)
+        counted.times.push(snapshot.time);
+        counted.steps.push(snapshot.step);
+        counted.layout = layout;
+        counted.layout.write_members(&state.folder)
     }
 
-    fn abandon(&mut self, snapshot: &Snapshot) {
-        let in_time = self.in_time;
+    fn abandon(&self, snapshot: &Snapshot) {
         let Some(state) = &self.state else { return };
-        if !in_time {
+        if !self.in_time {
             let _ = fs::remove_dir_all(&state.folder);
-        } else if snapshot.index >= state.times.len() as u64 {
+        } else if snapshot.index >= lock(&state.counted).times.len() as u64 {
             for chunks in state.fields.iter().flatten() {
                 let _ = fs::remove_dir_all(chunks.folder_of(snapshot.index));
             }
@@ -139,10 +147,9 @@ impl RegionSink for Sink {
 }
 
 impl Sink {
-    fn state(&mut self) -> Result<&mut State> {
-        let path = &self.path;
-        self.state.as_mut().ok_or_else(|| {
-            let tried = format!("write to {}", path.display());
+    fn state(&self) -> Result<&State> {
+        self.state.as_ref().ok_or_else(|| {
+            let tried = format!("write to {}", self.path.display());
             Error::new(ErrorKind::Argument, tried, "a store that has not begun", "call `begin` first")
         })
     }
@@ -179,9 +186,9 @@ impl Sink {
     }
 }
 
-impl State {
+impl Counted {
     /// Writes the time and the step of a snapshot. Readers look no further than to the last one that counts.
-    fn write_times(&self, snapshot: &Snapshot) -> Result<()> {
+    fn write_times(&self, folder: &Path, snapshot: &Snapshot) -> Result<()> {
         let first = (snapshot.index / TIMES * TIMES) as usize;
         let of = |values: &mut dyn Iterator<Item = [u8; 8]>| {
             let mut bytes: Vec<u8> = values.flatten().collect();
@@ -193,7 +200,7 @@ impl State {
         let mut files = Vec::new();
         for group in self.layout.groups.keys() {
             for (name, bytes) in [(TIME, &times), (STEP, &steps)] {
-                let chunks = Chunks::open(&self.folder, &self.layout, &inside(group, name), "write a snapshot")?;
+                let chunks = Chunks::open(folder, &self.layout, &inside(group, name), "write a snapshot")?;
                 files.push(chunks.pack_at(&[snapshot.index / TIMES], bytes)?);
             }
         }
