@@ -44,6 +44,7 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         latency: Latency::TYPICAL,
         ghosts: Vec::new(),
         along: None,
+        colours: None,
     };
     host::source(&sample.kernel, &plan)
 }

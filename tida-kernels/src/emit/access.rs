@@ -58,7 +58,7 @@ impl Writer<'_, '_> {
                 }
                 _ if self.shared.plan.checked
                     && (of.access == Access::Read
-                        || (of.access == Access::Write && self.shared.plan.along.is_some())) =>
+                        || (of.access == Access::Write && self.shared.plan.is_in_place())) =>
                 {
                     self.read(arg, index, component)
                 }

@@ -141,6 +141,9 @@ pub enum Param {
 pub enum Field {
     /// Cells of the box along an axis of the kernel.
     Extent(u32),
+    /// Where a colour begins along an axis: the number of its first cell in the box. Of slanted colours that of the
+    /// first cell of the box, as if the colour that runs were 0.
+    Colour(u32),
     /// First cell of the box along an axis, global.
     Lo(u32),
     /// Where the region of an argument starts in the argument's memory, in units of the pointer that the kernel is

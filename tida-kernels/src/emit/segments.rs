@@ -40,14 +40,54 @@ fn int(text: &str) -> String {
 fn outer(shared: &mut Shared<'_>, text: &mut Text, z: &str, axes: &[usize]) {
     if let [first, _, _] = axes {
         let t0 = numbered(shared, *first);
-        text.line(format!("const i32 {t0} = {};", int(z)));
+        let cell = coloured(shared, *first, int(z));
+        text.line(format!("const i32 {t0} = {cell};"));
     } else if let [first, second, _, _, ..] = axes {
         let (t0, t1, folded) = (numbered(shared, *first), numbered(shared, *second), shared.own("z"));
         let extent = shared.field(Field::Extent(*second as u32));
+        let every = shared.plan.colours.map_or(1, |colours| colours.every(*second));
+        let extent = match every {
+            1 => format!("(i32){extent}"),
+            _ => format!("((i32){extent} + {}) / {every}", every - 1),
+        };
+        let divided = if every == 1 { extent } else { format!("({extent})") };
+        let [first_cell, second_cell] =
+            [(first, "/"), (second, "%")].map(|(axis, op)| coloured(shared, *axis, format!("{folded} {op} {divided}")));
         text.line(format!("const i32 {folded} = {};", int(z)));
-        text.line(format!("const i32 {t0} = {folded} / (i32){extent};"));
-        text.line(format!("const i32 {t1} = {folded} % (i32){extent};"));
+        text.line(format!("const i32 {t0} = {first_cell};"));
+        text.line(format!("const i32 {t1} = {second_cell};"));
     }
+}
+
+/// The number of a cell along an axis, where `place` is the thread's place along it.
+fn coloured(shared: &mut Shared<'_>, axis: usize, place: String) -> String {
+    let Some(colours) = shared.plan.colours else { return place };
+    let (every, last) = (colours.every(axis), axis + 1 == shared.kernel.rank);
+    if every == 1 {
+        return place;
+    }
+    let first = format!("(i32){}", shared.field(Field::Colour(axis as u32)));
+    let place = if place.contains(' ') { format!("({place})") } else { place };
+    match colours.slanted && last {
+        true => format!("{place} * {every} + {}", shared.own("begins")),
+        false => format!("{place} * {every} + {first}"),
+    }
+}
+
+/// Where a slanted colour begins in the row of the thread.
+fn begins(shared: &mut Shared<'_>, text: &mut Text) {
+    let last = shared.kernel.rank.saturating_sub(1);
+    let Some(every) = shared.plan.colours.filter(|colours| colours.slanted).map(|colours| colours.every(last)) else {
+        return;
+    };
+    let mut sum = format!("(i32){}", shared.field(Field::Colour(last as u32)));
+    for axis in 0..last {
+        sum += &format!(" + {}", shared.own(&format!("t{axis}")));
+    }
+    // The colour of the row's first cell, counted from the one that runs.
+    let (before, begins) = (shared.own("before"), shared.own("begins"));
+    text.line(format!("const i32 {before} = (i32)((u32)({sum}) % {every}u);"));
+    text.line(format!("const i32 {begins} = {before} == 0 ? 0 : {every} - {before};"));
 }
 
 /// What is called that a thread's place along an axis is the number of.
@@ -72,7 +112,8 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     outer(shared, text, &along_z, &axes);
     if let [.., axis, _] = axes[..] {
         let t = numbered(shared, axis);
-        text.line(format!("const i32 {t} = {};", int(&dialect.place(1, y))));
+        let cell = coloured(shared, axis, int(&dialect.place(1, y)));
+        text.line(format!("const i32 {t} = {cell};"));
     }
     if shared.plan.along.is_some() {
         // Each line has one thread, also where a block is asked for that has more.
@@ -88,7 +129,9 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
         Some(side) => format!(" * {}", side.cells),
         None => String::new(),
     };
-    text.line(format!("const i32 {t} = {}{beside};", int(&dialect.place(0, x))));
+    begins(shared, text);
+    let cell = coloured(shared, *last, format!("{}{beside}", int(&dialect.place(0, x))));
+    text.line(format!("const i32 {t} = {cell};"));
     let marches = shared.plan.marches(rank).is_some();
     if marches {
         let (start, stretch, march) = (shared.own("start"), numbered(shared, 0), shared.own("march"));

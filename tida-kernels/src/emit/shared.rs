@@ -217,7 +217,7 @@ impl<'a> Shared<'a> {
     pub fn is_proven(&self, arg: usize, offsets: &[i64]) -> bool {
         // Of what they write other kernels read nothing that is not proven.
         let written = self.kernel.args[arg].access == Access::Write;
-        let own = written && (self.plan.along.is_none() || offsets.iter().all(|offset| *offset == 0));
+        let own = written && (!self.plan.is_in_place() || offsets.iter().all(|offset| *offset == 0));
         !self.plan.checked || own || self.proven[arg].contains(offsets)
     }
 
@@ -326,6 +326,7 @@ impl<'a> Shared<'a> {
         let arg = |a: u32| self.args.get(a as usize).map_or("", String::as_str);
         match field {
             Field::Extent(d) => format!("extent{d}"),
+            Field::Colour(d) => format!("colour{d}"),
             Field::Lo(d) => format!("lo{d}"),
             Field::Base(a) => format!("base_{}", arg(a)),
             Field::First(g) => format!("first{}", of(g)),

@@ -33,7 +33,7 @@ impl Plan {
     pub fn may_read_inside(&self, kernel: &Kernel) -> bool {
         let plain = self.goal == Goal::Sweep && self.fused.is_none() && kernel.group.is_none();
         plain
-            && self.along.is_none()
+            && !self.is_in_place()
             && !self.many
             && !self.checked
             && !self.caches()

@@ -131,6 +131,30 @@ pub struct Plan {
     /// Cells run in order along an axis: a thread takes all cells of a line. Such a sweep neither marches nor has
     /// tiles.
     pub along: Option<Along>,
+    /// Only cells of one colour run, each in a thread of its own. Such a sweep neither marches nor has tiles.
+    pub colours: Option<Colours>,
+}
+
+/// The colours of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Colours {
+    /// How far cells of one colour are apart, along each axis of the kernel.
+    pub every: [u32; 4],
+    /// Along the last axis they begin one cell earlier for each step along another axis: a colour is the sum of the
+    /// coordinates, divided by `every` of the last axis, and its remainder.
+    pub slanted: bool,
+}
+
+impl Colours {
+    /// How far cells of a colour are apart along an axis.
+    pub fn every(&self, axis: usize) -> i64 {
+        self.every.get(axis).map_or(1, |every| i64::from((*every).max(1)))
+    }
+
+    /// Cells of one colour along each axis, at most, where there are so many of all.
+    pub fn of_one(&self, extent: &mut [i64]) {
+        extent.iter_mut().enumerate().for_each(|(axis, n)| *n = (*n + self.every(axis) - 1) / self.every(axis));
+    }
 }
 
 /// How the cells of a sweep run in order.
@@ -207,10 +231,15 @@ impl Plan {
         (0..rank).filter(|axis| !runs(*axis)).collect()
     }
 
+    /// Whether cells may read others of what the sweep writes.
+    pub fn is_in_place(&self) -> bool {
+        self.along.is_some() || self.colours.is_some()
+    }
+
     /// How many cells a thread takes along axis 0 of a kernel of so many axes, if it marches.
     pub fn marches(&self, rank: usize) -> Option<u32> {
         self.march
-            .filter(|_| self.along.is_none())
+            .filter(|_| !self.is_in_place())
             .filter(|_| rank > 1 && self.fused.is_none() && self.goal == Goal::Sweep && !self.checked && !self.caches())
     }
 
@@ -242,7 +271,10 @@ impl Plan {
             return fused.blocks(self.block, self.march.unwrap_or(1), extent).unwrap_or_default();
         }
         let rank = extent.len();
-        let threads = threads(extent, self.marches(rank).unwrap_or(1), self.beside(rank));
+        let mut threads = threads(extent, self.marches(rank).unwrap_or(1), self.beside(rank));
+        if let Some(colours) = &self.colours {
+            colours.of_one(&mut threads);
+        }
         let threads: Vec<i64> = self.axes(rank).into_iter().map(|axis| threads[axis]).collect();
         // Of no line there is nothing to run.
         if extent.iter().any(|n| *n <= 0) { [0; 3] } else { blocks(self.span(), &threads) }

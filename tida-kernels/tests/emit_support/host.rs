@@ -284,6 +284,12 @@ impl Launch {
         let word = |field: &Field| match *field {
             Field::Extent(d) => hi[d as usize] - lo[d as usize],
             Field::Lo(d) => lo[d as usize],
+            // Of the colour 0.
+            Field::Colour(d) => {
+                let colours = plan.colours.unwrap();
+                let sum = if colours.slanted { lo.iter().sum::<i64>() } else { -lo[d as usize] };
+                sum.rem_euclid(colours.every(d as usize))
+            }
             Field::Base(a) => (self.grids.0[a as usize].regions[0].base / self.grids.0[a as usize].unit()) as i64,
             Field::First(g) => (0..lo.len()).map(|d| (lo[d] - of(g).lo[d]) * of(g).strides[d]).sum(),
             Field::Stride(g, d) => of(g).strides[d as usize],
@@ -362,6 +368,7 @@ pub fn plan(kernel: &Kernel, grids: &Grids, dialect: Dialect, goal: Goal, checke
         latency: Latency::TYPICAL,
         ghosts: Vec::new(),
         along: None,
+        colours: None,
     }
 }
 

@@ -135,28 +135,19 @@ where
     A: Args<D>,
     N: for<'b> Fn(Ask<'b, Views<A, O::Proven, D>, Views<A, O::Checked, D>, (), D>) + Clone + Send + Sync + 'static,
 {
-    let refused = |kind, found: String, advice: &str| {
+    let error = |kind, found: String, advice: &str| {
         let way = if O::BACKWARD { "backward" } else { "forward" };
-        Err(Error::new(kind, format!("sweep {way} along axis {axis}"), found, advice))
+        Error::new(kind, format!("sweep {way} along axis {axis}"), found, advice)
     };
     if axis >= D {
-        return refused(ErrorKind::Argument, format!("arrays of {D} axes"), "count axes from 0, the slowest");
+        return Err(error(ErrorKind::Argument, format!("arrays of {D} axes"), "count axes from 0, the slowest"));
     }
     let infos = args.infos();
-    let bindings = <A::Held as HeldArgs<D>>::BINDINGS.iter();
-    let is_coded = |info: &ArgInfo<'_, D>| info.coding().is_some_and(|coding| coding.changes(true));
-    if let Some(n) = infos.iter().zip(bindings).position(|(info, of)| of.access == Access::Write && is_coded(info)) {
-        let found = format!("argument {n}, which is written and kept in fewer bits");
-        return refused(
-            ErrorKind::Argument,
-            found,
-            "build the array without `.storage(..)`, or copy it into one that is",
-        );
-    }
+    refuse_codes::<D, A>(&infos, |found, advice| error(ErrorKind::Argument, found, advice))?;
     let mut tiles: Vec<Tile<D>> = tiles.by_regions().collect();
     if tiles.iter().any(|tile| tile.grown) {
         let advice = "leave out `.grown(..)`: ghosts before the first cells are read as they are";
-        return refused(ErrorKind::Argument, "grown tiles".into(), advice);
+        return Err(error(ErrorKind::Argument, "grown tiles".into(), advice));
     }
     tiles.iter().try_for_each(|tile| tile.is_a_box(|| format!("sweep along axis {axis}")))?;
     let line = Line { axis, backward: O::BACKWARD, fresh: fresh(&infos) };
@@ -166,8 +157,22 @@ where
     })
 }
 
+/// Refuses arrays that are written and kept in fewer bits.
+pub(super) fn refuse_codes<const D: usize, A: Args<D>>(
+    infos: &Infos<'_, D>,
+    error: impl FnOnce(String, &'static str) -> Error,
+) -> Result<(), Error> {
+    let bindings = <A::Held as HeldArgs<D>>::BINDINGS.iter();
+    let is_coded = |info: &ArgInfo<'_, D>| info.coding().is_some_and(|coding| coding.changes(true));
+    let coded = infos.iter().zip(bindings).position(|(info, of)| of.access == Access::Write && is_coded(info));
+    coded.map_or(Ok(()), |n| {
+        let found = format!("argument {n}, which is written and kept in fewer bits");
+        Err(error(found, "build the array without `.storage(..)`, or copy it into one that is"))
+    })
+}
+
 /// Bit `n` says that the ghosts of argument `n` are as new as its cells.
-fn fresh<const D: usize>(infos: &Infos<'_, D>) -> u16 {
+pub(super) fn fresh<const D: usize>(infos: &Infos<'_, D>) -> u16 {
     let is_fresh = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.tracker.ages.ghosts_fresh());
     infos.iter().enumerate().fold(0, |bits, (n, info)| bits | u16::from(is_fresh(info)) << n)
 }

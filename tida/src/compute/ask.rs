@@ -18,6 +18,7 @@ use crate::grid::GridBox;
 use crate::launch::capture::{CapturedParam, Captures};
 use crate::launch::prepare::{Prepared, fault_error};
 use crate::launch::quoted::{KernelId, Quoted};
+use crate::program::colour::CellColour;
 use crate::program::order::Order;
 
 /// What a kernel is asked.
@@ -74,6 +75,8 @@ pub(crate) struct Pass<'b> {
     in_place: bool,
     /// The axis along which cells run in order, and whether from the last to the first.
     along: Option<(usize, bool)>,
+    /// The colour of the cells that run, if not all do.
+    colour: Option<CellColour>,
     /// The fault of the first cell in row-major order, and that cell, or the first of the stretch of its row.
     fault: Cell<Option<(Fault, [i64; 4])>>,
 }
@@ -83,13 +86,40 @@ impl<'b> Pass<'b> {
     pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
         let (differs, ran, fault) = (Cell::new(None), Cell::new(false), Cell::new(None));
-        Pass { quoted, numbers, differs, ran, may_fault, overwrites: false, in_place: false, along: None, fault }
+        let (overwrites, in_place, along, colour) = (false, false, None, None);
+        Pass { quoted, numbers, differs, ran, may_fault, overwrites, in_place, along, colour, fault }
     }
 
     /// The same of a kernel that reads other cells of what it writes, if it does, over cells that run in this order.
     pub fn in_place<const D: usize>(self, in_place: bool, order: Option<Order>) -> Self {
         let along = order.and_then(|order| Some(((order.axis + D).checked_sub(4)?, order.backward)));
         Pass { in_place, along, ..self }
+    }
+
+    /// The same over cells of a colour.
+    pub fn coloured(self, colour: Option<CellColour>) -> Self {
+        Pass { colour, ..self }
+    }
+
+    /// Of the cells of a row from this one on, how many come before the first that runs, and how far those that run
+    /// are apart; none of rows in which none does.
+    #[inline(always)]
+    pub fn of_row<const D: usize>(&self, at: [i64; D]) -> Option<(i64, i64)> {
+        let Some(colour) = &self.colour else { return Some((0, 1)) };
+        let at = std::array::from_fn(|d| (d + D).checked_sub(4).map_or(0, |axis| at[axis]));
+        colour.has_row(at).then(|| (colour.begins(at), colour.every[3]))
+    }
+
+    /// Whether a cell runs.
+    #[inline(always)]
+    pub fn runs<const D: usize>(&self, at: [i64; D]) -> bool {
+        self.of_row(at).is_some_and(|(before, _)| before == 0)
+    }
+
+    /// Whether not all cells run.
+    #[inline(always)]
+    pub fn is_coloured(&self) -> bool {
+        self.colour.is_some()
     }
 
     /// The axis along which cells run in order, if they do.
@@ -319,6 +349,8 @@ unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
         out = unsafe {
             if const { V::REVERSED } && pass.axis() == Some(D - 1) {
                 row_back(views, cell, at, [first, last], out, pass)
+            } else if const { V::COLOURED } {
+                row_of_colour(views, cell, at, [first, last], out, pass)
             } else if const { is_staged(&V::SIZES, W::COUNTS) } && !pass.in_place {
                 let (mut from, mut out) = (first, out);
                 while from < last {
@@ -370,6 +402,54 @@ unsafe fn row<V, R, const D: usize>(
         }
     }
     out
+}
+
+/// The same of the cells of a colour.
+///
+/// # Safety
+/// As [`row`].
+#[inline(always)]
+unsafe fn row_of_colour<V, R, const D: usize>(
+    views: &V,
+    cell: &impl Fn(&V, [i64; D]) -> R,
+    at: [i64; D],
+    [first, last]: [i64; 2],
+    out: *mut R,
+    pass: &Pass<'_>,
+) -> *mut R {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match pass.of_row(at) {
+            None => {}
+            Some((before, 2)) => row_every(views, cell, at, [first, first + before, last], out, 2),
+            Some((before, every)) => row_every(views, cell, at, [first, first + before, last], out, every),
+        }
+        out.add((last - first) as usize)
+    }
+}
+
+/// Runs the cells of a row between `begins` and `last` that are so far apart. The values go where those of all cells
+/// from `first` on would.
+///
+/// # Safety
+/// As [`row`].
+#[inline(always)]
+unsafe fn row_every<V, R, const D: usize>(
+    views: &V,
+    cell: &impl Fn(&V, [i64; D]) -> R,
+    at: [i64; D],
+    [first, begins, last]: [i64; 3],
+    out: *mut R,
+    every: i64,
+) {
+    let mut here = at;
+    here[D - 1] = begins;
+    while here[D - 1] < last {
+        let value = cell(views, here);
+        // SAFETY: the caller's promise.
+        unsafe { out.add((here[D - 1] - first) as usize).write(value) };
+        here[D - 1] += every;
+    }
 }
 
 /// The same from the last cell to the first.

@@ -209,7 +209,7 @@ fn walk<R, const D: usize>(
     block: impl Fn(&Cells<D>, &Out<R>),
 ) {
     // Which cell raised a fault is known where each runs by itself.
-    let [rows, columns] = if pass.may_fault() { [1, 1] } else { [rows as i64, columns as i64] };
+    let [rows, columns] = if pass.may_fault() || pass.is_coloured() { [1, 1] } else { [rows as i64, columns as i64] };
     let (lo, hi) = (cells.lo, cells.hi);
     let extent = cells.extent();
     let rows = if D > 1 { rows } else { 1 };
@@ -231,7 +231,9 @@ fn walk<R, const D: usize>(
         };
         // SAFETY: the number of a cell of the box, for which `Run::new` asked for room.
         let start = unsafe { out.add(number) };
-        block(&part, &Out { first: start, row: extent[D - 1] });
+        if pass.runs(part.first) {
+            block(&part, &Out { first: start, row: extent[D - 1] });
+        }
         pass.watch(part.first);
         // The axis before the last runs fastest, then the last, then the others.
         let mut moved = false;

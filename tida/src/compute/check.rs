@@ -2,6 +2,7 @@
 
 mod around;
 mod before;
+mod colours;
 mod levels;
 
 use std::any::TypeId;
@@ -24,6 +25,7 @@ use crate::launch::quoted::KernelId;
 use crate::memory::layout::Layout;
 use crate::memory::node::Node;
 use crate::memory::tracker::BoxTouch;
+use crate::program::colour::CellColour;
 use crate::program::order::{Carry, Order};
 use crate::program::schedule::Scale;
 use crate::record::sweep::SweepKey;
@@ -57,6 +59,16 @@ pub(crate) enum Rule {
     Face(usize),
     /// Cells run in order along an axis, and may read those before them.
     Line(Line),
+    /// Cells of one colour run, and may read those of the others.
+    Colour(OneColour),
+}
+
+/// Which cells run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OneColour {
+    pub colour: CellColour,
+    /// Bit `n` says that the ghosts of argument `n` were as new as its cells before the first cell ran.
+    pub fresh: u16,
 }
 
 /// How cells run in order along an axis.
@@ -82,6 +94,10 @@ impl Rule {
 
     pub fn line(&self) -> Option<&Line> {
         if let Rule::Line(line) = self { Some(line) } else { None }
+    }
+
+    pub fn colour(&self) -> Option<CellColour> {
+        if let Rule::Colour(one) = self { Some(one.colour) } else { None }
     }
 }
 
@@ -131,6 +147,7 @@ pub(crate) fn check<'a, const D: usize>(
         march: target.march.map(|cells| u32::try_from(cells).unwrap_or(u32::MAX)),
         cache: target.cache,
         order: None,
+        colour: target.rule.colour(),
     };
     target.cache.check(prepared)?;
     let mut after = SmallVec::new();
@@ -440,9 +457,12 @@ impl<const D: usize> Launching<'_, D> {
             }
             let around = plan.reads_around_writes();
             touch.write = Some(if around { cells } else { memory }.widen());
-            touch.read = (!plan.must_write || self.target.holes).then_some(cells.widen());
+            // Cells of other colours, and cells outside of the active blocks, stay as they are.
+            let some_stay = self.target.holes || self.target.rule.colour().is_some();
+            touch.read = (!plan.must_write || some_stay).then_some(cells.widen());
             let read = match self.target.rule {
                 _ if !around => Vec::new(),
+                Rule::Colour(one) => self.other_colours(arg, info, plan, (&touch, &one))?,
                 Rule::Line(line) => self.before_writes(arg, info, plan, (&touch, &line))?,
                 _ => self.around_writes(arg, info, plan, &touch)?,
             };

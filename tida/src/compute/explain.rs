@@ -180,6 +180,7 @@ fn explained(
             .or_else(|| acc.and_then(|acc| acc.core().device.as_ref()).and_then(|device| device.asked.march)),
         cache: asked.cache,
         order: None,
+        colour: None,
         fold: None,
         within: None,
         varied: None,

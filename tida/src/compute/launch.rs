@@ -36,6 +36,7 @@ use crate::launch::site::Site;
 use crate::launch::step::Launch;
 use crate::memory::node::{Done, Queue};
 use crate::memory::tracker::Side;
+use crate::program::colour::CellColour;
 use crate::program::order::{Carry, Order};
 use crate::record::wait::{InKernel, outside_kernels};
 use crate::tile::Tile;
@@ -143,8 +144,8 @@ where
     let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos, &mut touches)?;
     prepared.warn_if_slow(&checked);
     let mut part = None;
-    let in_order = rule.line().is_some();
-    if checked.key.on_device && !in_order && runs_on_both(&prepared, checked.acc, tile.device)? {
+    let in_place = rule.line().is_some() || rule.colour().is_some();
+    if checked.key.on_device && !in_place && runs_on_both(&prepared, checked.acc, tile.device)? {
         let (core, measured) = (checked.acc.core(), rule.face().is_none());
         let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&touches, measured)));
         checked.key.on_device = part.on_device;
@@ -172,6 +173,7 @@ where
         Arc::new(Native::<O, H, N, D> {
             order: rule.line().map(Line::order::<D>),
             carry: checked.carry,
+            colour: rule.colour(),
             way: PhantomData,
             kernel,
             quoted,
@@ -251,6 +253,8 @@ struct Native<O, H, N, const D: usize> {
     /// How its cells run in order, if they do, and what is carried to those that come first.
     order: Option<Order>,
     carry: Option<Carry>,
+    /// The colour of the cells that run, if not all do.
+    colour: Option<CellColour>,
     way: PhantomData<fn() -> O>,
     kernel: N,
     quoted: Quoted,
@@ -402,13 +406,14 @@ where
     }
 
     fn step(&self) -> Option<OneStep<'_>> {
-        let other = self.alone || self.run_checked || self.valid_only != 0 || self.order.is_some();
+        let in_place = self.order.is_some() || self.colour.is_some();
+        let other = self.alone || self.run_checked || self.valid_only != 0 || in_place;
         let alone = other || self.prepared.steps.is_none();
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 
     fn part(&self) -> Option<OneStep<'_>> {
-        let around = self.prepared.reads_around_writes() || self.order.is_some();
+        let around = self.prepared.reads_around_writes() || self.order.is_some() || self.colour.is_some();
         let alone = self.run_checked || self.valid_only != 0 || self.prepared.is_coded || around;
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
@@ -423,6 +428,10 @@ where
 
     fn carry(&self) -> Option<Carry> {
         self.carry
+    }
+
+    fn colour(&self) -> Option<CellColour> {
+        self.colour
     }
 
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
@@ -442,6 +451,7 @@ impl<O, H, N, const D: usize> Native<O, H, N, D> {
             march: self.march,
             cache: self.cache,
             order: self.order,
+            colour: self.colour,
             native,
             list: None,
         }
@@ -519,6 +529,7 @@ where
         let in_place = self.prepared.reads_around_writes();
         let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
         let pass = pass.overwriting(overwrites).in_place::<D>(in_place, self.order);
+        let pass = pass.coloured(self.colour);
         let apart = sites.is_none() && !in_place;
         let exclusive = if apart { self.held.exclusive(region, &cells) } else { [None; _] };
         let memory = exclusive.map(|memory| match memory {

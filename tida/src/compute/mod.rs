@@ -6,6 +6,7 @@ pub(crate) mod args;
 pub(crate) mod ask;
 pub(crate) mod block;
 mod check;
+mod colour;
 #[cfg(feature = "num-complex")]
 mod complex;
 pub(crate) mod deferred;
@@ -32,6 +33,7 @@ pub(crate) mod view;
 
 pub use along::{Backward, Direction, Forward, sweep_along};
 pub use args::{All, Arg, Args, Table, all, table};
+pub use colour::{Colour, sweep_colour};
 pub use deferred::Scalar;
 pub use explain::{Explanation, explain, explain_tile};
 pub use faces::fill_ghosts_with;

@@ -15,6 +15,8 @@ pub trait Mode: 'static {
     const CHECKED: bool;
     /// Cells run from the last to the first.
     const REVERSED: bool = false;
+    /// Cells of one colour run.
+    const COLOURED: bool = false;
 }
 
 /// Every access was proven in range before the launch.
@@ -40,6 +42,15 @@ pub struct Reversed<M>(PhantomData<M>);
 impl<M: Mode> Mode for Reversed<M> {
     const CHECKED: bool = M::CHECKED;
     const REVERSED: bool = true;
+}
+
+/// As `M`, for cells of one colour.
+#[derive(Debug)]
+pub struct Coloured<M>(PhantomData<M>);
+
+impl<M: Mode> Mode for Coloured<M> {
+    const CHECKED: bool = M::CHECKED;
+    const COLOURED: bool = true;
 }
 
 /// A read-only view of an array, indexed by global coordinates.

@@ -274,6 +274,7 @@ impl Choice<'_> {
             latency: facts.machine.latency,
             ghosts: Vec::new(),
             along: None,
+            colours: None,
         };
         let scopes = sharing.planned(kernel, &plan);
         let tagged = sharing.tagged(kernel, &plan);

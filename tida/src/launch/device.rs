@@ -11,7 +11,7 @@ use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::wide::Beside;
-use tida_kernels::plan::{Along, Dialect, Goal, Math, Plan, threads};
+use tida_kernels::plan::{Along, Colours, Dialect, Goal, Math, Plan, threads};
 
 use super::blocks::BlockList;
 use super::cache::{Asked, Tiles, tiles};
@@ -32,6 +32,7 @@ use crate::grid::boxes::union;
 use crate::memory::layout::WideLayout;
 use crate::memory::node::{Done, Queue, Ring};
 use crate::memory::storage::Storage;
+use crate::program::colour::CellColour;
 use crate::program::order::Order;
 
 /// An argument as the device needs it.
@@ -134,6 +135,8 @@ pub(crate) struct DeviceLaunch<'a> {
     pub cache: Hints,
     /// How its cells run in order, if they do.
     pub order: Option<Order>,
+    /// The colour of the cells that run, if not all do.
+    pub colour: Option<CellColour>,
     /// What a reduction folds, and where it puts what it finds.
     pub fold: Option<(Line, &'a Memory)>,
     /// The box of several steps, of which a launch leaves the planes of the box that it is given.
@@ -158,6 +161,7 @@ pub(crate) struct SweepLaunch<'a> {
     pub march: Option<u32>,
     pub cache: Hints,
     pub order: Option<Order>,
+    pub colour: Option<CellColour>,
     pub native: NativeForm<'a>,
     /// The list that all its boxes are of.
     pub list: Option<&'a Arc<BlockList>>,
@@ -209,6 +213,7 @@ impl<'a> SweepLaunch<'a> {
             march: self.march.or(device.asked.march),
             cache: self.cache,
             order: self.order,
+            colour: self.colour,
             fold: None,
             within: None,
             varied: None,
@@ -339,7 +344,7 @@ impl DeviceLaunch<'_> {
         let each = boxes;
         let joined = self.joined(each);
         let boxes = self.list.map_or(&*joined, |list| list.blocks());
-        let wish = match queue.device.asked.tune && self.prepared.kernel.group.is_none() && self.order.is_none() {
+        let wish = match queue.device.asked.tune && self.prepared.kernel.group.is_none() && !self.is_in_place() {
             // SAFETY: handed on.
             true => unsafe { tuned(self, queue, boxes) },
             false => self.wish(),
@@ -359,7 +364,7 @@ impl DeviceLaunch<'_> {
     pub fn reborrow(&self) -> DeviceLaunch<'_> {
         let Self { prepared, captures, goal, checked, valid_only, block, march, cache, order, fold, .. } = *self;
         let args = self.args.iter().map(DeviceArg::reborrow).collect();
-        let Self { within, varied, without, native, list, .. } = *self;
+        let Self { colour, within, varied, without, native, list, .. } = *self;
         DeviceLaunch {
             prepared,
             captures,
@@ -371,6 +376,7 @@ impl DeviceLaunch<'_> {
             march,
             cache,
             order,
+            colour,
             fold,
             within,
             varied,
@@ -597,6 +603,11 @@ impl DeviceLaunch<'_> {
         std::array::from_fn(|d| if whole(d) { i64::MAX } else { of_group(d) })
     }
 
+    /// Whether cells may read others of what it writes.
+    fn is_in_place(&self) -> bool {
+        self.order.is_some() || self.colour.is_some()
+    }
+
     /// What was asked for.
     pub fn wish(&self) -> Wish {
         let (block, cells) = (self.block.or(self.without.block), self.without.cells);
@@ -641,7 +652,13 @@ impl DeviceLaunch<'_> {
         let march = self.march(wish, facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
         let (march, side) = march.map_or((None, 1), |(march, side)| (Some(march), side));
-        let threads = threads(extent, march.unwrap_or(1), side);
+        let mut threads = threads(extent, march.unwrap_or(1), side);
+        let colours = self.colour.map(|colour| {
+            let axes = 4 - self.prepared.kernel.rank;
+            let every = |axis: usize| colour.every.get(axes + axis).map_or(1, |every| *every as u32);
+            Colours { every: std::array::from_fn(every), slanted: colour.slanted }
+        });
+        colours.iter().for_each(|colours| colours.of_one(&mut threads));
         let beside = Beside { cells: side, ..self.prepared.beside };
         let mut block = match (self.goal, &tiles) {
             (Goal::Segments(_), _) => [256, 1, 1],
@@ -692,12 +709,13 @@ impl DeviceLaunch<'_> {
             latency: facts.machine.latency,
             ghosts: Vec::new(),
             along,
+            colours,
         }
     }
 
     /// What the sweep has tiles for.
     fn tiles(&self, wish: &Wish, facts: &Facts, (extent, all): (&[i64], u64)) -> Option<Tiles> {
-        if self.goal != Goal::Sweep || self.prepared.kernel.group.is_some() || self.order.is_some() {
+        if self.goal != Goal::Sweep || self.prepared.kernel.group.is_some() || self.is_in_place() {
             return None;
         }
         let usual = self.prepared.usual_block(facts, extent, &Beside::ONE);
@@ -719,7 +737,7 @@ impl DeviceLaunch<'_> {
     /// How many cells along the first axis a thread takes, and how many side by side, if it marches.
     fn march(&self, wish: &Wish, facts: &Facts, boxes: &Boxes<'_>) -> Option<(u32, u32)> {
         let groups = self.prepared.kernel.group.is_some();
-        let other = self.goal != Goal::Sweep || self.order.is_some();
+        let other = self.goal != Goal::Sweep || self.is_in_place();
         if other || self.checked || groups || self.prepared.kernel.rank < 2 {
             return None;
         }
@@ -737,9 +755,9 @@ impl DeviceLaunch<'_> {
     /// For how many boxes geometry is passed by value: 0 for a table in memory.
     fn by_value(&self, plan: &Plan, boxes: usize) -> u8 {
         let (rank, args) = (self.prepared.kernel.rank, self.args.len());
-        // More words than any kernel of these arguments has: extents and origins, each region's start and bounds, each
+        // More words than any kernel of these arguments has: extents, origins and colours, each region's start and bounds, each
         // layout's position, strides and plane, and what reductions add.
-        let words = 2 * rank + args * (1 + 2 * rank) + args * (2 * rank + 1) + 6 + rank;
+        let words = 3 * rank + args * (1 + 2 * rank) + args * (2 * rank + 1) + 6 + rank;
         let room = boxes.next_power_of_two();
         let fits = boxes <= FEW && room * words * size_of::<i64>() <= BY_VALUE;
         if plan.dialect == Dialect::Cuda && fits { room as u8 } else { 0 }

@@ -131,6 +131,7 @@ impl Ending {
             march: None,
             cache: Hints::default(),
             order: None,
+            colour: None,
             native: NativeForm { sweeps: &launches, fold: Some(&self.native) },
             list: None,
         };

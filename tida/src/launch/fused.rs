@@ -240,6 +240,7 @@ impl Several {
             march: None,
             cache: Hints::default(),
             order: None,
+            colour: None,
             native: NativeForm::default(),
             list: None,
         };

@@ -35,6 +35,7 @@ impl DeviceLaunch<'_> {
         match field {
             Field::Extent(d) => over.hi[axis(d)] - over.lo[axis(d)],
             Field::Lo(d) => over.lo[axis(d)],
+            Field::Colour(d) => self.colour.map_or(0, |colour| colour.of_box(over, axis(d))),
             Field::Base(arg) => array(arg).map_or(0, |a| base(a, region)),
             Field::First(group) => of_group(group).map_or(0, |r| first(r, over)),
             Field::Stride(group, d) => of_group(group).map_or(0, |r| r.strides[axis(d)]),

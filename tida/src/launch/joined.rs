@@ -107,6 +107,7 @@ impl<'a> Joint<'a> {
             march: None,
             cache: Hints::default(),
             order: None,
+            colour: None,
             native: NativeForm { sweeps: self.launches, fold: None },
             list: None,
         }

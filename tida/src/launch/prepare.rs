@@ -493,7 +493,8 @@ fn race(analysis: &Analysis, kernel: &Kernel, arg: &ir::Arg, access: &ArrayAcces
             format!("a read of {cell} while the kernel writes `{name}`: a race with that cell's write"),
             format!(
                 "read the old values from a second array, and write `{name}` from it; or say in which order cells run: in \
-                 `sweep_along(axis, Forward, ..)` a cell may read those before it on its own line; a loop may also read \
+                 `sweep_along(axis, Forward, ..)` a cell may read those before it on its own line, and in \
+                 `sweep_colour(Colour::red_black(0), ..)` those of another colour; a loop may also read \
                  cells of `{name}` that none of its tiles writes, as a loop over ghosts does that reads the cells inwards"
             ),
         )

@@ -15,6 +15,7 @@ use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
+use crate::program::colour::CellColour;
 use crate::program::order::{Carry, Order};
 
 /// How steps of a sweep may run as one launch.
@@ -115,6 +116,11 @@ pub(crate) trait Launch: Send + Sync {
 
     /// What is carried to the first planes of a region that it runs over, from the one before.
     fn carry(&self) -> Option<Carry> {
+        None
+    }
+
+    /// The colour of the cells that it runs over, if not all are.
+    fn colour(&self) -> Option<CellColour> {
         None
     }
 

@@ -1,6 +1,7 @@
 //! Orders of work, found without devices, arrays and threads: which planes or regions are worked on when, and what
 //! moves meanwhile.
 
+pub(crate) mod colour;
 pub(crate) mod deps;
 pub(crate) mod fuse;
 pub(crate) mod order;

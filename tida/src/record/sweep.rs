@@ -13,6 +13,7 @@ use crate::launch::quoted::KernelId;
 use crate::memory::node::Node;
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Touch, Tracker};
+use crate::program::colour::CellColour;
 use crate::program::deps::{Before, need};
 use crate::program::order::{Carry, Order};
 use crate::program::place::Kind;
@@ -44,6 +45,8 @@ pub(crate) struct SweepKey {
     pub cache: Hints,
     /// How cells run in order, and what is carried from region to region.
     pub order: Option<(Order, Option<Carry>)>,
+    /// The colour of the cells that run, if not all do.
+    pub colour: Option<CellColour>,
 }
 
 /// Sweeps that still take tiles. They are large, and stay where they are until they close.

@@ -293,6 +293,7 @@ where
             march: None,
             cache: Hints::default(),
             order: None,
+            colour: None,
             native: NativeForm { sweeps: &native, fold: None },
             list: None,
         };

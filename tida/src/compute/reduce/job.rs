@@ -144,6 +144,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             march: None,
             cache: Hints::default(),
             order: None,
+            colour: None,
             fold: None,
             within: None,
             varied: None,

@@ -338,6 +338,7 @@ fn any_plan() -> Plan {
         latency: tida_kernels::plan::auto::Latency::TYPICAL,
         ghosts: Vec::new(),
         along: None,
+        colours: None,
     }
 }
 
