@@ -161,9 +161,9 @@ pub use backend::KernelFacts;
 pub use backend::sim::SimFault;
 pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
-    All, ArgMax, ArgMin, Backward, BoxedKernel, Coarse, Colour, Direction, Explanation, Fine, Forward,
+    All, ArgMax, ArgMin, Backward, BoxedKernel, CellLists, Coarse, Colour, Direction, Explanation, Fine, Forward,
     GroupKernel, Kernel, KernelReport, Max, Min, Number, Product, ReadCounts, Real, RealOrComplex, Scalar, Sum, Table,
-    all, axpy, coarse, compute, compute_groups, dot, explain, explain_tile, fill_ghosts_with, fine, keep,
+    accumulate, all, axpy, coarse, compute, compute_groups, dot, explain, explain_tile, fill_ghosts_with, fine, keep,
     keep_groups, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later, sweep_along, sweep_colour, table,
 };
 pub use error::{Error, ErrorKind};
@@ -367,10 +367,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub mod prelude {
     //! What most programs need: `use tida::prelude::*`.
     pub use crate::{
-        ActiveBlocks, ArgMax, ArgMin, Backward, Boundary, BoxedKernel, Cache, Centering, Colour, Compress, Device,
-        Element, Error, ErrorKind, Format, Forward, Fuse, GridBox, Kernel, Max, Min, Number, Product, Real, Saturation,
-        Scalar, Side, Sum, Tile, TileAcc, TileArray, TileIter, all, axpy, coarse, compute, compute_groups, dot,
-        fill_ghosts, fill_ghosts_with, fine, group_kernel, keep, kernel, kernel_fn, lit, norm, reduce, reduce_later,
-        reduce_over, reduce_over_later, sweep_along, sweep_colour, table,
+        ActiveBlocks, ArgMax, ArgMin, Backward, Boundary, BoxedKernel, Cache, CellLists, Centering, Colour, Compress,
+        Device, Element, Error, ErrorKind, Format, Forward, Fuse, GridBox, Kernel, Max, Min, Number, Product, Real,
+        Saturation, Scalar, Side, Sum, Tile, TileAcc, TileArray, TileIter, accumulate, all, axpy, coarse, compute,
+        compute_groups, dot, fill_ghosts, fill_ghosts_with, fine, group_kernel, keep, kernel, kernel_fn, lit, norm,
+        reduce, reduce_later, reduce_over, reduce_over_later, sweep_along, sweep_colour, table,
     };
 }

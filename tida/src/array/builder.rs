@@ -105,6 +105,8 @@ enum Partition<const D: usize> {
 pub struct TileArrayBuilder<T: Element, const D: usize> {
     cells: [usize; D],
     partition: Partition<D>,
+    /// Where another array is cut, if this one is to be cut there.
+    cut_at: Option<Arc<Cuts<D>>>,
     ghost: [[usize; 2]; D],
     centering: [Centering; D],
     boundaries: [[Boundary<T>; 2]; D],
@@ -124,6 +126,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         TileArrayBuilder {
             cells,
             partition: Partition::Count([1; D]),
+            cut_at: None,
             ghost: [[0; 2]; D],
             centering: [Centering::Cell; D],
             boundaries: [[Boundary::Open; 2]; D],
@@ -134,6 +137,12 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             saturation: Saturation::default(),
             compress: Compress::default(),
         }
+    }
+
+    /// Cuts the domain where another array of the same cells is cut.
+    pub(super) fn cut_at(mut self, cuts: &Arc<Cuts<D>>) -> Self {
+        self.cut_at = Some(cuts.clone());
+        self
     }
 
     /// Cuts the domain into so many regions along each axis, as evenly as possible. Cuts of the last axis fall on
@@ -322,7 +331,10 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             let advice = "use an element that holds at least one scalar";
             return Err(self.error(ErrorKind::Shape, "an element without components", advice));
         }
-        let cuts = self.cuts()?;
+        let cuts = match &self.cut_at {
+            Some(cuts) => cuts.clone(),
+            None => Arc::new(self.cuts()?),
+        };
         self.check_ghost(&cuts)?;
         let boundaries = self.boundaries()?;
         let coding = self.coding()?.map(Arc::new);
@@ -331,7 +343,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             return Err(self.error(ErrorKind::Argument, "`Compress::Link`, where arrays lie in files", advice));
         }
         let element = coding.as_ref().map_or(T::TYPE, |coding| coding.element());
-        let layout = Layout::new(Arc::new(cuts), self.centering, self.ghost, &element).map_err(|e| match e {
+        let layout = Layout::new(cuts, self.centering, self.ghost, &element).map_err(|e| match e {
             LayoutError::Overflow => self.error(
                 ErrorKind::Shape,
                 "more bytes than an address can count",

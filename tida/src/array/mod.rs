@@ -125,6 +125,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         })
     }
 
+    /// An array of zeros of another element with the same shape, cuts and centring, without ghosts.
+    pub(crate) fn cut_alike<U: Element>(&self) -> Result<TileArray<U, D>, Error> {
+        let cuts = &self.layout.cuts;
+        TileArray::builder(cuts.cells).cut_at(cuts).centering(self.layout.centering).build(&self.acc)
+    }
+
     /// Says that the values are not needed any more, so that they are not moved. Until they are written again, reading
     /// them gives zeros or values that the array had.
     ///

@@ -4,6 +4,7 @@ mod around;
 mod before;
 mod colours;
 mod levels;
+mod rule;
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -25,10 +26,11 @@ use crate::launch::quoted::KernelId;
 use crate::memory::layout::Layout;
 use crate::memory::node::Node;
 use crate::memory::tracker::BoxTouch;
-use crate::program::colour::CellColour;
-use crate::program::order::{Carry, Order};
+use crate::program::order::Carry;
 use crate::program::schedule::Scale;
 use crate::record::sweep::SweepKey;
+
+pub(crate) use rule::{Line, OneColour, Rule};
 
 /// What the launches of a kernel over a box touch.
 pub(crate) type Touches = SmallVec<[BoxTouch; 8]>;
@@ -48,57 +50,6 @@ pub(crate) struct Checked<'a> {
     pub unproven: Unproven,
     /// What is carried to the first planes of regions, of a sweep with an order.
     pub carry: Option<Carry>,
-}
-
-/// What a launch is besides cells that know nothing of one another.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Rule {
-    /// They are that.
-    Cells,
-    /// Ghosts beyond a face of this axis are set.
-    Face(usize),
-    /// Cells run in order along an axis, and may read those before them.
-    Line(Line),
-    /// Cells of one colour run, and may read those of the others.
-    Colour(OneColour),
-}
-
-/// Which cells run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OneColour {
-    pub colour: CellColour,
-    /// Bit `n` says that the ghosts of argument `n` were as new as its cells before the first cell ran.
-    pub fresh: u16,
-}
-
-/// How cells run in order along an axis.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
-    pub axis: usize,
-    pub backward: bool,
-    /// Bit `n` says that the ghosts of argument `n` were as new as its cells before the first cell ran.
-    pub fresh: u16,
-}
-
-impl Line {
-    /// The same for boxes of four axes.
-    pub fn order<const D: usize>(&self) -> Order {
-        Order { axis: 4 - D + self.axis, backward: self.backward }
-    }
-}
-
-impl Rule {
-    pub fn face(&self) -> Option<usize> {
-        if let Rule::Face(axis) = self { Some(*axis) } else { None }
-    }
-
-    pub fn line(&self) -> Option<&Line> {
-        if let Rule::Line(line) = self { Some(line) } else { None }
-    }
-
-    pub fn colour(&self) -> Option<CellColour> {
-        if let Rule::Colour(one) = self { Some(one.colour) } else { None }
-    }
 }
 
 /// Where a launch runs.

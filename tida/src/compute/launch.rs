@@ -62,7 +62,8 @@ where
 ///
 /// `args` is one argument or a tuple of up to 16: `&u`, `&mut u`, [`coarse`](super::coarse)`(&c)`,
 /// [`fine`](super::fine)`(&f)`, [`all`](super::all)`(&a)`, [`table`](super::table)`(&s)`. The kernel writes `&mut`
-/// arguments at `at` alone. It reads them there, and elsewhere such cells as no tile of the loop writes. It reads `&u`
+/// arguments at `at` alone. It reads them there, and elsewhere such cells as no tile of the loop writes;
+/// [`sweep_along`](super::sweep_along()) and [`sweep_colour`](super::sweep_colour()) let it read others. It reads `&u`
 /// arguments around `at`, as far as their ghosts reach. Arrays have the cuts of the tile's array; their ghosts and
 /// centring are their own.
 ///

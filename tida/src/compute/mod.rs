@@ -19,6 +19,7 @@ mod kernels;
 mod launch;
 mod levels;
 mod linear;
+mod lists;
 #[cfg(test)]
 mod macro_tests;
 pub(crate) mod method;
@@ -43,6 +44,7 @@ pub use kernels::{KernelReport, ReadCounts, kernels};
 pub use launch::compute;
 pub use levels::{Coarse, Fine, coarse, fine};
 pub use linear::{RealOrComplex, axpy, dot, norm};
+pub use lists::{CellLists, accumulate};
 pub use ptx::{PtxKernel, PtxParam, PtxScalar};
 pub use real::{Number, Real};
 pub use reduce::{

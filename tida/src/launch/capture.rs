@@ -9,7 +9,6 @@ use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::quote::Constant;
 use tida_kernels::scalar::Value;
 
-use super::device::push_bits;
 use crate::error::Error;
 use crate::memory::element::Values;
 use crate::memory::node::Node;
@@ -335,4 +334,14 @@ pub(crate) fn integers(analysis: &Analysis, captures: &Captures) -> SmallVec<[Op
 /// A captured integer that fits an `i64`.
 fn integer(value: Value) -> Option<i64> {
     value.integer()?.try_into().ok()
+}
+
+/// A scalar's bits as it is stored.
+pub(crate) fn push_bits(ty: ScalarType, bits: u64, out: &mut impl Extend<u8>) {
+    match ty.size() {
+        1 => out.extend([bits as u8]),
+        2 => out.extend((bits as u16).to_ne_bytes()),
+        4 => out.extend((bits as u32).to_ne_bytes()),
+        _ => out.extend(bits.to_ne_bytes()),
+    }
 }

@@ -5,18 +5,18 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::element::ElementType;
 use tida_kernels::emit::Param;
 use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::wide::Beside;
-use tida_kernels::plan::{Along, Colours, Dialect, Goal, Math, Plan, threads};
+use tida_kernels::plan::{Along, Dialect, Goal, Math, Plan, threads};
 
 use super::blocks::BlockList;
 use super::cache::{Asked, Tiles, tiles};
 use super::capture::{CAPTURE, Captures, integers};
-use super::geometry::{cut_to_fit, whole_words};
+use super::geometry::{colours, cut_to_fit, whole_words};
 use super::launched::Launched;
 use super::maps::Maps;
 use super::native::NativeForm;
@@ -653,11 +653,7 @@ impl DeviceLaunch<'_> {
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
         let (march, side) = march.map_or((None, 1), |(march, side)| (Some(march), side));
         let mut threads = threads(extent, march.unwrap_or(1), side);
-        let colours = self.colour.map(|colour| {
-            let axes = 4 - self.prepared.kernel.rank;
-            let every = |axis: usize| colour.every.get(axes + axis).map_or(1, |every| *every as u32);
-            Colours { every: std::array::from_fn(every), slanted: colour.slanted }
-        });
+        let colours = self.colour.map(|colour| colours(&colour, self.prepared.kernel.rank));
         colours.iter().for_each(|colours| colours.of_one(&mut threads));
         let beside = Beside { cells: side, ..self.prepared.beside };
         let mut block = match (self.goal, &tiles) {
@@ -755,8 +751,8 @@ impl DeviceLaunch<'_> {
     /// For how many boxes geometry is passed by value: 0 for a table in memory.
     fn by_value(&self, plan: &Plan, boxes: usize) -> u8 {
         let (rank, args) = (self.prepared.kernel.rank, self.args.len());
-        // More words than any kernel of these arguments has: extents, origins and colours, each region's start and bounds, each
-        // layout's position, strides and plane, and what reductions add.
+        // More words than any kernel of these arguments has: extents, origins and colours, each region's start and
+        // bounds, each layout's position, strides and plane, and what reductions add.
         let words = 3 * rank + args * (1 + 2 * rank) + args * (2 * rank + 1) + 6 + rank;
         let room = boxes.next_power_of_two();
         let fits = boxes <= FEW && room * words * size_of::<i64>() <= BY_VALUE;
@@ -776,16 +772,6 @@ impl DeviceLaunch<'_> {
 fn as_bytes(words: &[i64]) -> &[u8] {
     // SAFETY: any bytes of initialised words are bytes.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
-}
-
-/// A scalar's bits as it is stored.
-pub(crate) fn push_bits(ty: ScalarType, bits: u64, out: &mut impl Extend<u8>) {
-    match ty.size() {
-        1 => out.extend([bits as u8]),
-        2 => out.extend((bits as u16).to_ne_bytes()),
-        4 => out.extend((bits as u32).to_ne_bytes()),
-        _ => out.extend(bits.to_ne_bytes()),
-    }
 }
 
 fn length_bytes(arg: &DeviceArg<'_>) -> [u8; 8] {

@@ -3,11 +3,12 @@
 use smallvec::SmallVec;
 use tida_kernels::element::ElementType;
 use tida_kernels::emit::Field;
-use tida_kernels::plan::{Plan, SEGMENT};
+use tida_kernels::plan::{Colours, Plan, SEGMENT};
 
 use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
 use crate::grid::GridBox;
 use crate::memory::layout::WideRegion;
+use crate::program::colour::CellColour;
 
 impl DeviceLaunch<'_> {
     /// A word of the geometry of a box.
@@ -53,6 +54,12 @@ impl DeviceLaunch<'_> {
             Field::PartHi => cells.hi[axis(0)] - over.lo[axis(0)],
         }
     }
+}
+
+/// The colours of a sweep over cells of one, along the axes of a kernel.
+pub(super) fn colours(colour: &CellColour, rank: usize) -> Colours {
+    let every = |axis: usize| colour.every.get(4 - rank + axis).map_or(1, |every| *every as u32);
+    Colours { every: std::array::from_fn(every), slanted: colour.slanted }
 }
 
 /// Segments in a row of the box.
