@@ -14,7 +14,7 @@ macro_rules! chapters {
 }
 
 chapters! {
-    introduction install first kernels tiles boundaries obstacles lines reductions levels generic gpus out_of_core fewer_bits groups speed files errors
+    introduction install first kernels tiles boundaries obstacles lines reductions levels generic gpus places out_of_core fewer_bits groups speed files errors
     variables troubleshooting when
 }
 

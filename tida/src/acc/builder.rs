@@ -1,6 +1,7 @@
 //! Choosing a device.
 
 mod choice;
+mod places;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
@@ -9,6 +10,7 @@ use std::time::Duration;
 use tida_kernels::plan::Math;
 
 use self::choice::Choice;
+use self::places::Beside;
 use super::describe::Missed;
 use super::{Handle, TileAcc, settings};
 use crate::backend::cpu::Caches;
@@ -20,7 +22,8 @@ use crate::device::plans::PlansAsked;
 use crate::device::timeline::Recorder;
 use crate::error::{Error, ErrorKind};
 use crate::memory::backing::{FailAfter, Folder};
-use crate::record::driver::{Core, PATIENCE, PAUSE, Waits};
+use crate::memory::ghosts::borders::StripFault;
+use crate::record::driver::{Core, PATIENCE, PAUSE, Waits, start_threads};
 use crate::run::chain::wave::Host;
 
 /// Where work runs.
@@ -171,6 +174,9 @@ fn best_of(all: [(&'static str, Device, Open<'_>); 2]) -> Result<Found, Error> {
 pub struct TileAccBuilder {
     device: Option<Device>,
     simulated: Option<SimDevice>,
+    /// Those of several places, as they were named.
+    devices: Option<Vec<String>>,
+    strip_fault: Option<StripFault>,
     choice: Choice,
     threads: Option<usize>,
     look_ahead: Option<usize>,
@@ -527,6 +533,13 @@ impl TileAccBuilder {
         self
     }
 
+    /// Parts of arrays make a mistake in what they give one another. For tests.
+    #[doc(hidden)]
+    pub fn plant_strips(mut self, fault: StripFault) -> Self {
+        self.strip_fault = Some(fault);
+        self
+    }
+
     /// Runs on this device.
     #[cfg(test)]
     pub(crate) fn opened(mut self, device: Arc<Opened>) -> Self {
@@ -556,10 +569,14 @@ impl TileAccBuilder {
     /// A device that is not there or not in this build; one that cannot be simulated; a setting that cannot be, by the
     /// builder or by a variable of the environment. Variables are looked at whatever the device.
     pub fn build(&self) -> Result<TileAcc, Error> {
-        self.clone().start()
+        match self.places()? {
+            Some(places) => self.start_places(&places),
+            None => self.clone().start(None),
+        }
     }
 
-    fn start(self) -> Result<TileAcc, Error> {
+    /// Starts it, as one of several places if those beside it are given.
+    fn start(self, others_here: Option<Beside>) -> Result<TileAcc, Error> {
         let threads = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
         let look_ahead = settings::check_look_ahead(self.look_ahead)?;
         let limit = settings::memory_limit(self.memory_limit)?;
@@ -619,7 +636,8 @@ impl TileAccBuilder {
             // What has no text is compiled at once.
             let beside = compile == Compile::Beside || compile == Compile::Auto && facts.gpu && !facts.native;
             let asked = PlansAsked { math: self.math, march, tune, without, fuse };
-            DeviceCore::new(opened, asked, limit).with_compiler(self.timeline, beside)
+            let shared = others_here.as_ref().map_or(1, |others| others.on_device);
+            DeviceCore::new(opened, asked, limit).shared_by(shared).with_compiler(self.timeline, beside)
         });
         let timeline = match &core {
             Some(device) => device.timeline.clone(),
@@ -635,8 +653,14 @@ impl TileAccBuilder {
         };
         // Loops on both sides bring parts of arrays there and back.
         let stream_from = if hybrid { u64::MAX } else { stream_from.unwrap_or(STREAM_FROM) };
-        let core = Core::start(threads, waits, stream_from, core, Host::new(caches), timeline)?;
-        Ok(TileAcc { handle: Arc::new(Handle { core, device, hybrid, folder, missed }) })
+        let pool = match &others_here {
+            Some(others) => (others.pool.clone(), true),
+            None => (start_threads(threads)?, false),
+        };
+        let core = Core::start(pool, waits, stream_from, core, Host::new(caches), timeline)?;
+        Ok(TileAcc {
+            handle: Arc::new(Handle { core, places: Vec::new(), device, hybrid, folder, strip_fault: None, missed }),
+        })
     }
 }
 

@@ -40,6 +40,13 @@ struct Place<'a> {
 /// was found, `CPU, 8 threads, AVX-512 (no CUDA: tried to load the CUDA driver, found none of ..; no OpenCL GPU: ..)`.
 impl fmt::Display for TileAcc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let places @ [_, _, ..] = self.places() {
+            write!(f, "{} places: ", places.len())?;
+            return places.iter().enumerate().try_for_each(|(number, place)| {
+                let before = if number == 0 { "" } else { "; " };
+                write!(f, "{before}{place}")
+            });
+        }
         let memory = match (self.device(), &self.core().device) {
             (Device::Cpu, Some(device)) => Some((device.budget(), None)),
             _ => self.device_memory(),

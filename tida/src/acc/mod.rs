@@ -20,6 +20,7 @@ use std::time::Instant;
 use crate::backend::sim::SimReport;
 use crate::error::{Error, ErrorKind};
 use crate::memory::backing::Folder;
+use crate::memory::ghosts::borders::StripFault;
 use crate::memory::node::{Done, Node, Queue, Work};
 use crate::memory::tracker::Touch;
 use crate::record::driver::Core;
@@ -52,18 +53,26 @@ pub struct TileAcc {
 
 /// Ends the driver thread when the last accelerator of its kind is gone.
 struct Handle {
+    /// Of several places, that of the first.
     core: Arc<Core>,
+    /// The places, as accelerators of their own, if they are several: this one has nothing of its own then.
+    places: Vec<TileAcc>,
     device: Device,
     /// Loops run on both sides if they do not say where.
     hybrid: bool,
     /// Where the values of arrays lie, if not in the host's memory.
     folder: Option<Arc<Folder>>,
+    /// A mistake in what parts of arrays give one another, for tests.
+    strip_fault: Option<StripFault>,
     /// Better devices that were looked for, and are not there.
     missed: Vec<Missed>,
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        if !self.places.is_empty() {
+            return;
+        }
         self.core.shut_down();
         // No command may be under way when the program ends: the driver's library is gone then.
         if self.core.device.is_some() && self.core.threads.pool.current_thread_index().is_none() {
@@ -140,7 +149,8 @@ impl TileAcc {
         self.core().threads.pool.current_num_threads()
     }
 
-    /// The name of the device that kernels run on, by its driver; `None` where they run on the CPU.
+    /// The name of the device that kernels run on, by its driver; `None` where they run on the CPU. Of several
+    /// [`places`](TileAcc::places), that of the first.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -154,7 +164,8 @@ impl TileAcc {
         Some(device.backend().facts().name.as_str())
     }
 
-    /// Bytes of memory of that device: all, and those free now if the driver says.
+    /// Bytes of memory of that device: all, and those free now if the driver says. Of several places the sums; places on
+    /// one device share its memory, and each counts all of it.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -165,8 +176,14 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn device_memory(&self) -> Option<(u64, Option<u64>)> {
-        let backend = self.core().device.as_ref()?.backend();
-        Some((backend.facts().memory, backend.free_memory()))
+        let of = |place: &TileAcc| {
+            let backend = place.core().device.as_ref()?.backend();
+            Some((backend.facts().memory, backend.free_memory()))
+        };
+        let sum = |all: (u64, Option<u64>), one: (u64, Option<u64>)| {
+            (all.0 + one.0, all.1.zip(one.1).map(|(all, one)| all + one))
+        };
+        self.places().iter().filter_map(of).reduce(sum)
     }
 
     /// Bytes of arrays and tables copied so far: to the device, and from it. 0 where kernels run on the CPU.
@@ -179,7 +196,8 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn bytes_copied(&self) -> (u64, u64) {
-        self.core().device.as_ref().map_or((0, 0), |device| device.counts.copied())
+        let of = |place: &TileAcc| place.core().device.as_ref().map_or((0, 0), |device| device.counts.copied());
+        self.places().iter().map(of).fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
     }
 
     /// What was moved, launched and evicted so far, and how busy everything was. It waits for nothing. After
@@ -198,6 +216,9 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn stats(&self) -> Stats {
+        if let [first, others @ ..] = self.handle.places.as_slice() {
+            return others.iter().fold(first.stats(), |all, place| all.and(&place.stats()));
+        }
         let core = self.core();
         let stats = core.device.as_ref().map_or_else(|| core.host.stats(), |device| device.stats());
         let (file_read_bytes, file_written_bytes) = self.folder().map_or((0, 0), |folder| folder.moved());
@@ -227,7 +248,7 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn streamed(&self) -> Vec<Streamed> {
-        self.core().streamed()
+        self.places().iter().flat_map(|place| place.core().streamed()).collect()
     }
 
     /// What ran when, since the accelerator was built. Waits until everything recorded has run. It does not say how
@@ -249,6 +270,14 @@ impl TileAcc {
     /// [`ErrorKind::Argument`]: an accelerator that was built without [`TileAccBuilder::timeline`].
     pub fn timeline(&self) -> Result<Timeline, Error> {
         outside_kernels("give the timeline of an accelerator")?;
+        if !self.handle.places.is_empty() {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                "give the timeline of an accelerator",
+                format!("{} places, each with a timeline of its own", self.handle.places.len()),
+                "ask each of `TileAcc::places`",
+            ));
+        }
         let recorder = self.core().timeline.as_ref().ok_or_else(|| {
             Error::new(
                 ErrorKind::Argument,
@@ -284,7 +313,7 @@ impl TileAcc {
     }
 
     /// What the simulated device did so far, if work runs on one. It does not wait for recorded work that has not
-    /// started: call [`TileAcc::sync`] first to have all of it.
+    /// started: call [`TileAcc::sync`] first to have all of it. Of several places, ask each.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -295,7 +324,8 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn simulated(&self) -> Option<SimReport> {
-        self.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
+        let [one] = self.places() else { return None };
+        one.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
     }
 
     /// Starts everything recorded so far, and returns at once. What was waiting for more work of its kind waits no
@@ -326,7 +356,7 @@ impl TileAcc {
     /// A call from inside a kernel. Failures of the work itself come out where its results are read, and at
     /// [`TileAcc::sync`].
     pub fn flush(&self) -> Result<(), Error> {
-        self.core().flush()
+        self.places().iter().try_for_each(|place| place.core().flush())
     }
 
     /// Waits until everything recorded has run.
@@ -349,7 +379,10 @@ impl TileAcc {
     /// from inside a kernel is an error too.
     #[track_caller]
     pub fn sync(&self) -> Result<(), Error> {
-        self.core().sync()
+        match self.places() {
+            [one] => one.core().sync(),
+            places => Core::sync_all(&places.iter().map(TileAcc::core).collect::<Vec<_>>()),
+        }
     }
 
     /// Waits until everything recorded has run, as [`TileAcc::sync`] does, and until every kernel is ready that is
@@ -392,13 +425,42 @@ impl TileAcc {
     /// # Errors
     /// As [`TileAcc::sync`]. A kernel that cannot be compiled beside is none: the program goes on without it.
     pub fn warm_up(&self) -> Result<u64, Error> {
-        self.core().sync()?;
-        Ok(self.core().device.as_ref().map_or(0, |device| device.compiler().settle()))
+        self.sync()?;
+        let settle = |place: &TileAcc| place.core().device.as_ref().map_or(0, |device| device.compiler().settle());
+        Ok(self.places().iter().map(settle).sum())
+    }
+
+    /// Its places, each as an accelerator of its own: one for each device that
+    /// [`devices`](TileAccBuilder::devices) names. An accelerator on one device is its own only place.
+    ///
+    /// Arrays that are built on a place lie there alone. What is asked of a place is said of it alone: its
+    /// [`stats`](TileAcc::stats), its [`timeline`](TileAcc::timeline), what it is printed as.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().devices(["cpu", "sim"]).build()?;
+    /// let devices: Vec<Device> = acc.places().iter().map(TileAcc::device).collect();
+    /// assert_eq!(devices, [Device::Cpu, Device::Sim]);
+    /// let one = TileAcc::builder().device(Device::Cpu).build()?;
+    /// assert_eq!(one.places().len(), 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn places(&self) -> &[TileAcc] {
+        match self.handle.places.as_slice() {
+            [] => std::slice::from_ref(self),
+            places => places,
+        }
     }
 
     /// The folder whose files have the values of arrays, if there is one.
     pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
         self.handle.folder.as_ref()
+    }
+
+    /// A mistake in what parts of arrays give one another, for tests.
+    pub(crate) fn strip_fault(&self) -> Option<StripFault> {
+        self.handle.strip_fault
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

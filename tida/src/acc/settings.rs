@@ -146,6 +146,22 @@ pub(crate) fn opencl_device(asked: Option<Chosen<String>>) -> Option<Chosen<Stri
     asked.or_else(variable)
 }
 
+/// The devices of several places, by `TIDA_DEVICES`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: `TIDA_DEVICE` says another.
+pub(super) fn devices() -> Result<Option<String>, Error> {
+    let devices = text_of("TIDA_DEVICES").filter(|text| !text.is_empty());
+    match (devices, text_of("TIDA_DEVICE")) {
+        (Some(devices), Some(device)) if device != "auto" => Err(wrong(
+            "choose devices from the environment",
+            format!("TIDA_DEVICES=`{devices}` and TIDA_DEVICE=`{device}`"),
+            "unset one of them",
+        )),
+        (devices, _) => Ok(devices),
+    }
+}
+
 /// The length of a march, by the builder, else by `TIDA_MARCH`.
 ///
 /// # Errors

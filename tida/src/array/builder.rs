@@ -9,23 +9,25 @@ use tida_kernels::codec::{Codec, Format, Refused};
 use tida_kernels::scalar::Value;
 
 use super::TileArray;
+use super::places::{block, share, share_as};
+use super::strips::half_periodic;
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
+use crate::memory::ages::Ages;
 use crate::memory::coding::{Coding, Compress, Saturation, paths};
 use crate::memory::element::Element;
 use crate::memory::ghosts::planes::{Planar, planar};
 use crate::memory::ghosts::regions::regional;
-use crate::memory::layout::{Boundary, Centering, Cuts, Layout, LayoutError};
+use crate::memory::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
 use crate::memory::row::Row;
 use crate::memory::rows::Shared;
 use crate::memory::storage::Storage;
-use crate::memory::tracker::Tracker;
 use crate::parallel;
 
 /// Largest number of cells along an axis.
 const LONGEST: usize = 1 << 40;
 /// Cuts of the last axis fall on multiples of this many cells.
-const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
+pub(super) const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
 
 /// What can be given as ghost widths, in cells: one number for all faces, one for each axis, or `[low, high]` for each
 /// axis.
@@ -119,6 +121,8 @@ pub struct TileArrayBuilder<T: Element, const D: usize> {
     fields: Vec<(String, Format)>,
     saturation: Saturation,
     compress: Compress,
+    /// Cells of the first axis on each place, if that was said.
+    distribution: Option<Vec<usize>>,
 }
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
@@ -136,6 +140,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             fields: Vec::new(),
             saturation: Saturation::default(),
             compress: Compress::default(),
+            distribution: None,
         }
     }
 
@@ -309,6 +314,26 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
+    /// How many cells along the first axis each place has, in their order, for an accelerator of several
+    /// [`devices`](crate::TileAccBuilder::devices): for places of different speeds. Regions are cut there too. Places
+    /// at the end that are left out have none. Without it each has about as many as the others. Arrays that go together
+    /// in one loop have to be distributed alike.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().devices(["cpu:2"]).build()?;
+    /// let u = TileArray::<f64, 2>::builder([12, 64]).distribute([9, 3]).build(&acc)?;
+    /// assert_eq!(u.region_box(1), Some(GridBox::new([9, 0], [12, 64])));
+    /// let error = TileArray::<f64, 2>::builder([12, 64]).distribute([9, 4]).build(&acc).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Argument);
+    /// # Ok(()) }
+    /// ```
+    pub fn distribute(mut self, cells: impl Into<Vec<usize>>) -> Self {
+        self.distribution = Some(cells.into());
+        self
+    }
+
     /// Makes the array, all zeros. It takes no memory until it is touched; with [`Compress::Link`] and a range that
     /// does not have the value 0 it does at once.
     ///
@@ -331,10 +356,11 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             let advice = "use an element that holds at least one scalar";
             return Err(self.error(ErrorKind::Shape, "an element without components", advice));
         }
-        let cuts = match &self.cut_at {
-            Some(cuts) => cuts.clone(),
-            None => Arc::new(self.cuts()?),
+        let mut cuts = match &self.cut_at {
+            Some(cuts) => (**cuts).clone(),
+            None => self.cuts()?,
         };
+        let layers = self.shared(&mut cuts, acc)?;
         self.check_ghost(&cuts)?;
         let boundaries = self.boundaries()?;
         let coding = self.coding()?.map(Arc::new);
@@ -343,7 +369,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             return Err(self.error(ErrorKind::Argument, "`Compress::Link`, where arrays lie in files", advice));
         }
         let element = coding.as_ref().map_or(T::TYPE, |coding| coding.element());
-        let layout = Layout::new(cuts, self.centering, self.ghost, &element).map_err(|e| match e {
+        let layout = Layout::new(Arc::new(cuts), self.centering, self.ghost, &element).map_err(|e| match e {
             LayoutError::Overflow => self.error(
                 ErrorKind::Shape,
                 "more bytes than an address can count",
@@ -356,21 +382,33 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             ),
         })?;
         let layout = layout.coded(coding);
-        // Where both sides work, each has regions whose ghosts the other may not have.
-        let one_side = acc.core().device.is_some() && !acc.is_hybrid();
-        let row = if one_side { Row::new(&layout, &element).map(Arc::new) } else { None };
-        let storage = Arc::new(allocate(acc, &layout, row)?);
-        let (layout, boundaries) = (Arc::new(layout), Arc::new(boundaries));
-        let regional = regional(&layout, &boundaries);
-        let planar = planar(&layout, &boundaries, regional.as_ref());
-        self.check_backed(acc, &layout, planar.as_deref())?;
-        Ok(TileArray {
-            acc: acc.clone(),
-            tracker: Tracker::new(&layout, &storage, Arc::default(), planar, regional),
-            layout,
-            boundaries,
-            storage,
-        })
+        if let Some(layers) = layers {
+            let is_periodic = |of: &(std::ops::Range<usize>, Boundary<T>)| matches!(of.1, Boundary::Periodic);
+            let ends = boundaries.of(0, 0);
+            if layers.len() > 1 && ends.iter().any(is_periodic) && !ends.iter().all(is_periodic) {
+                let (kind, found, advice) = half_periodic();
+                return Err(self.error(kind, found, advice));
+            }
+            return TileArray::of_places(acc, layout, boundaries, &layers);
+        }
+        let array = TileArray::here(acc, Arc::new(layout), Arc::new(boundaries), &Arc::default())?;
+        self.check_backed(acc, &array.layout, array.tracker.planar().map(|planar| &**planar))?;
+        Ok(array)
+    }
+
+    /// The layers of regions that each place has, if the accelerator has several; cuts finer where that is needed.
+    fn shared(&self, cuts: &mut Cuts<D>, acc: &TileAcc) -> Result<Option<Vec<std::ops::Range<usize>>>, Error> {
+        let (places, block) = (acc.places().len(), block::<D>());
+        let Some(cells) = &self.distribution else {
+            return Ok((places > 1).then(|| share(cuts, places, block)));
+        };
+        let layers = share_as(cuts, cells, places, block).ok_or_else(|| {
+            let found = format!("{cells:?} cells of the first axis for the places, of which there are {places}");
+            let multiples = if block > 1 { format!(", all but the last a multiple of {block}") } else { String::new() };
+            let advice = format!("give each place some, {} in all{multiples}", self.cells[0]);
+            self.error(ErrorKind::Argument, found, advice)
+        })?;
+        Ok((places > 1).then_some(layers))
     }
 
     /// Whether an array can lie in a file, if it is to.
@@ -519,6 +557,26 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
 /// Whether the component of a path is a field of this path, or a part of it.
 fn is_within(path: &str, field: &str) -> bool {
     !field.is_empty() && path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+impl<T: Element, const D: usize> TileArray<T, D> {
+    /// An array, or a part of one, on one place.
+    ///
+    /// # Errors
+    /// Memory that the system does not have.
+    pub(super) fn here(
+        acc: &TileAcc,
+        layout: Arc<Layout<D>>,
+        boundaries: Arc<Boundaries<T, D>>,
+        ages: &Arc<Ages>,
+    ) -> Result<TileArray<T, D>, Error> {
+        // Where both sides work, each has regions whose ghosts the other may not have.
+        let one_side = acc.core().device.is_some() && !acc.is_hybrid();
+        let row = if one_side { Row::new(&layout, &layout.element).map(Arc::new) } else { None };
+        let regional = regional(&layout, &boundaries);
+        let planar = planar(&layout, &boundaries, regional.as_ref());
+        TileArray::with_memory(acc, (layout.clone(), boundaries), &layout, row, (ages, planar, regional))
+    }
 }
 
 /// Memory for the regions of an array, which on a device lie in a row if there is one.

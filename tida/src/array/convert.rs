@@ -81,7 +81,7 @@ where
             ));
         }
         let domain = self.domain();
-        self.write_rows(&domain, value_of(values))
+        self.write_rows(&domain, &value_of(values))
     }
 }
 

@@ -39,12 +39,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub fn copy_from(&mut self, source: &TileArray<T, D>) -> Result<(), Error> {
         outside_kernels("copy an array")?;
         let alike = self.check_source(source)?;
+        if self.is_parted() || source.is_parted() {
+            return self.copy_parts(source, self.layout.domain());
+        }
         let touches = vec![self.touch(None, Mode::Overwrite), source.touch(None, Mode::Read)];
         if alike
             && source.tracker.side() == Side::Device
             && let Some(_kept) = self.acc.core().try_reserve(&[&self.tracker, &source.tracker])
         {
-            self.copy_there(source, self.layout.domain(), touches);
+            self.copy_there(source, self.layout.held, touches);
             return Ok(());
         }
         if self.storage.backing().is_some() {
@@ -105,6 +108,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if cells == self.layout.domain() {
             return self.copy_from(source);
         }
+        if self.is_parted() || source.is_parted() {
+            return self.copy_parts(source, cells);
+        }
         let (to, from) = (self.owned(&cells), source.owned(&cells));
         if alike
             && [(&*self, &to), (source, &from)].into_iter().all(|(array, parts)| array.is_there(parts))
@@ -119,12 +125,37 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.write_box(cells, &values)
     }
 
+    /// Copies a box between arrays of which one lies on several places: each place copies its own where both are
+    /// distributed alike; else the host does, and waits.
+    #[track_caller]
+    fn copy_parts(&mut self, source: &TileArray<T, D>, cells: GridBox<D>) -> Result<(), Error> {
+        let held = |array: &TileArray<T, D>| array.parts.iter().map(|part| part.layout.held).collect::<Vec<_>>();
+        if held(self) != held(source) {
+            return self.copy_bands(source, cells);
+        }
+        let all = cells == self.layout.domain();
+        for (number, of) in self.of_parts(&cells) {
+            let (to, from) = (&mut self.parts[number], &source.parts[number]);
+            if all || of == to.layout.held { to.copy_from(from)? } else { to.copy_box_from(from, of)? }
+        }
+        Ok(())
+    }
+
     /// Copies all valid values of an array that lies in a file, some planes at a time; waits.
     #[track_caller]
     fn copy_by_bands(&mut self, source: &TileArray<T, D>) -> Result<(), Error> {
-        let mut band = self.layout.domain();
+        self.copy_bands(source, self.layout.domain())
+    }
+
+    /// Copies a box by the host, some planes at a time.
+    #[track_caller]
+    fn copy_bands(&mut self, source: &TileArray<T, D>, cells: GridBox<D>) -> Result<(), Error> {
+        if cells.is_empty() {
+            return Ok(());
+        }
+        let mut band = cells;
         let end = band.hi[0];
-        let plane = (band.cells() / end.max(1) as usize).saturating_mul(size_of::<T>()).max(1);
+        let plane = (band.cells() / band.extent()[0].max(1)).saturating_mul(size_of::<T>()).max(1);
         let thick = (BAND / plane).max(1) as i64;
         while band.lo[0] < end {
             band.hi[0] = end.min(band.lo[0] + thick);
@@ -217,6 +248,17 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn try_clone(&self) -> Result<TileArray<T, D>, Error> {
         let copy = self.like()?;
+        if !self.is_parted() {
+            self.copy_into(&copy);
+        }
+        self.parts.iter().zip(&copy.parts).for_each(|(part, copy)| part.copy_into(copy));
+        Ok(copy)
+    }
+
+    /// Records that all values of an array, or of a part of one, on one place are copied to one like it, ghosts
+    /// included.
+    #[track_caller]
+    fn copy_into(&self, copy: &TileArray<T, D>) {
         if !self.storage.stays_in_row() {
             copy.storage.take_apart();
         }
@@ -237,7 +279,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 }))
             });
             copy.tracker.copied_from(&self.tracker);
-            return Ok(copy);
+            return;
         }
         self.acc.record("clone", touches, move || {
             if let (Some(from), Some(to)) = (memory.backing(), target.backing()) {
@@ -264,7 +306,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             Ok(())
         });
         copy.tracker.copied_from(&self.tracker);
-        Ok(copy)
     }
 }
 

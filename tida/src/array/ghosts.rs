@@ -9,6 +9,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::TileArray;
+use super::strips::{Exchanged, Route, exchange};
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
 use crate::memory::element::Element;
@@ -80,6 +81,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     pub fn allow_stale_ghosts(&mut self) {
         if self.has_ghosts_between() {
+            self.parts.iter().for_each(|part| part.acc.core().separate(&part.tracker));
             self.acc.core().separate(&self.tracker);
             self.tracker.ages.ghosts_allowed();
         }
@@ -130,15 +132,45 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
             "use one call for the arrays of each accelerator",
         ));
     }
+    let parted = fills.iter().filter(|fill| !fill.routes().is_empty() && !Due::of(&fill.tracker).fresh);
+    let exchanged: Vec<Exchanged<'_>> = parted.map(|fill| (fill.parts.as_slice(), fill.routes())).collect();
+    exchange(&exchanged, acc.strip_fault(), recorded);
+    for (number, place) in acc.places().iter().enumerate() {
+        let here: Vec<&Arc<Tracker>> = fills.iter().filter_map(|fill| fill.tracker_at(number)).collect();
+        fill_at(place, &here, recorded)?;
+    }
+    fills.iter().for_each(|fill| fill.tracker.ages.ghosts_filled());
+    Ok(())
+}
+
+/// What a fill has to do of an array.
+struct Due {
+    /// Those of fixed value too.
+    fixed: bool,
+    /// Nothing: all ghosts are as a fill leaves them.
+    fresh: bool,
+}
+
+impl Due {
+    fn of(tracker: &Tracker) -> Due {
+        let fixed = !tracker.ages.fixed_ghosts_hold();
+        let set = tracker.ages.are_ghosts_set() || tracker.ages.last_face().is_some();
+        Due { fixed, fresh: tracker.ages.ghosts_fresh() && !fixed && !set }
+    }
+}
+
+/// Fills the ghosts of arrays, or of their parts, that are on one place; those beyond borders are there.
+///
+/// # Errors
+/// An array that lies in a file and has no room.
+fn fill_at(acc: &TileAcc, trackers: &[&Arc<Tracker>], recorded: &'static Location<'static>) -> Result<(), Error> {
     let (mut fixed_on_device, mut kept) = (false, Vec::new());
     let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
     let [mut host_touches, mut device_touches, mut both_touches] = [const { Vec::new() }; 3];
     // Chains may take the room of the others.
     let mut left = Vec::new();
-    for Fill { tracker, .. } in fills {
-        let fixed = !tracker.ages.fixed_ghosts_hold();
-        let set = tracker.ages.are_ghosts_set() || tracker.ages.last_face().is_some();
-        let fresh = tracker.ages.ghosts_fresh() && !fixed && !set;
+    for tracker in trackers.iter().copied() {
+        let Due { fixed, fresh } = Due::of(tracker);
         let ghosts = tracker.regional().filter(|ghosts| !fresh && ghosts.plan().has_work(fixed));
         let of_chain = |_: &&Arc<Regional>| acc.core().chain_ghosts(recorded, tracker, fixed);
         left.extend(ghosts.filter(|ghosts| !of_chain(ghosts)).map(|ghosts| (tracker, ghosts, fixed)));
@@ -210,7 +242,6 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
         acc.record_node("fill_ghosts", recorded, &both_touches, &[], work);
     }
     drop(kept);
-    fills.iter().for_each(|fill| fill.tracker.ages.ghosts_filled());
     Ok(())
 }
 
@@ -260,17 +291,35 @@ pub trait GhostFill {
 pub struct Fill {
     acc: TileAcc,
     tracker: Arc<Tracker>,
+    /// Of an array on several places, those with its parts, and what they give one another.
+    parts: Vec<(TileAcc, Arc<Tracker>)>,
+    routes: Vec<Route>,
 }
 
 impl Fill {
-    pub(crate) fn new(acc: TileAcc, tracker: Arc<Tracker>) -> Fill {
-        Fill { acc, tracker }
+    /// An array on one place.
+    pub(crate) fn new(acc: &TileAcc, tracker: &Arc<Tracker>) -> Fill {
+        Fill { acc: acc.clone(), tracker: tracker.clone(), parts: Vec::new(), routes: Vec::new() }
+    }
+
+    fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    /// What it has on a place.
+    fn tracker_at(&self, place: usize) -> Option<&Arc<Tracker>> {
+        match self.parts.as_slice() {
+            [] => Some(&self.tracker).filter(|_| place == 0),
+            parts => parts.get(place).map(|(_, tracker)| tracker),
+        }
     }
 }
 
 impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
     fn list(self, fills: &mut Vec<Fill>) {
-        fills.push(Fill::new(self.acc.clone(), self.tracker.clone()));
+        let routes = self.placed.as_ref().map_or_else(Vec::new, |placed| placed.routes.clone());
+        let parts = self.parts.iter().map(|part| (part.acc.clone(), part.tracker.clone())).collect();
+        fills.push(Fill { parts, routes, ..Fill::new(&self.acc, &self.tracker) });
     }
 }
 

@@ -31,7 +31,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
         let domain = self.layout.domain();
-        self.write_rows(&domain, |at, n| {
+        self.write_rows(&domain, &|at: [i64; D], n| {
             let mut index = at.map(|x| x as usize);
             index[D - 1] += n;
             value(index)
@@ -55,7 +55,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn fill_value(&mut self, value: T) -> Result<(), Error> {
         let domain = self.layout.domain();
-        self.write_rows(&domain, |_, _| value)
+        self.write_rows(&domain, &|_, _| value)
     }
 
     /// The valid values of a box, row-major. Waits for recorded work that they need.
@@ -78,7 +78,18 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn read_box(&self, cells: GridBox<D>) -> Result<Vec<T>, Error> {
         let count = self.check_box("read", &cells)?;
-        self.read_parts(&cells, count, &self.owned(&cells))
+        if !self.is_parted() {
+            return self.read_parts(&cells, count, &self.owned(&cells));
+        }
+        self.start_all()?;
+        let mut values = Vec::new();
+        reserve(&mut values, count)?;
+        // Parts are runs of the first axis: what they have follows one another.
+        self.each_part_of(&cells, |part, cells| {
+            values.extend(part.read_parts(&cells, cells.cells(), &part.owned(&cells))?);
+            Ok(())
+        })?;
+        Ok(values)
     }
 
     /// Sets the valid values of a box from `values`, row-major. Waits for recorded work on them.
@@ -107,10 +118,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let extent = cells.extent();
         let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
         if cells == self.layout.domain() {
-            return self.write_rows(&cells, value);
+            return self.write_rows(&cells, &value);
+        }
+        self.start_all()?;
+        if self.is_parted() {
+            return self.each_part_mut(&cells, |part, cells| part.write_parts(&part.owned(&cells), &value));
         }
         let boxes = self.owned(&cells);
-        self.write_parts(&boxes, value)
+        self.write_parts(&boxes, &value)
     }
 
     /// The values of a box of one region's memory, row-major: of cells that it owns, and of its ghosts as they are.
@@ -136,6 +151,10 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn read_grown_box(&self, region: usize, cells: GridBox<D>) -> Result<Vec<T>, Error> {
         let count = self.check_grown("read", region, &cells)?;
+        self.start_all()?;
+        if let Some((part, region)) = self.part_of(region) {
+            return self.parts[part].read_parts(&cells, count, &[(region, cells.widen())]);
+        }
         self.read_parts(&cells, count, &[(region, cells.widen())])
     }
 
@@ -164,7 +183,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         check_values(&cells, count, values.len())?;
         let extent = cells.extent();
         let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
-        self.write_parts(&[(region, cells.widen())], value)?;
+        self.start_all()?;
+        match self.part_of(region) {
+            Some((part, region)) => self.parts[part].write_parts(&[(region, cells.widen())], &value)?,
+            None => self.write_parts(&[(region, cells.widen())], &value)?,
+        }
         self.tracker.ages.ghosts_overwritten(true);
         Ok(())
     }
@@ -193,8 +216,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub(super) fn write_rows(
         &mut self,
         cells: &GridBox<D>,
-        value: impl Fn([i64; D], usize) -> T + Sync,
+        value: &(impl Fn([i64; D], usize) -> T + Sync),
     ) -> Result<(), Error> {
+        self.start_all()?;
+        if self.is_parted() {
+            return self.each_part_mut(cells, |part, cells| part.write_rows(&cells, value));
+        }
         self.wait_to_replace()?;
         let (layout, storage) = (&self.layout, &self.storage);
         // Before the values, so that a panic of `value` leaves ghosts stale too.

@@ -175,11 +175,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     ///
     /// # Errors
-    /// A box that reaches outside the domain; no memory for the result. Failed work shows at [`BoxValues::get`].
+    /// A box that reaches outside the domain, or that several [places](crate::TileAcc::places) have a part of; no memory
+    /// for the result. Failed work shows at [`BoxValues::get`].
     #[track_caller]
     pub fn read_box_later(&self, cells: GridBox<D>) -> Result<BoxValues<T>, Error> {
         outside_kernels("read a box")?;
         let count = self.check_box("read", &cells)?;
+        if self.is_parted() {
+            return self.with_all(&cells, "read a box later")?.read_box_later(cells);
+        }
         let (mut values, to) = (Vec::new(), Arc::new(OnceLock::new()));
         reserve(&mut values, count)?;
         let parts = self.owned(&cells);

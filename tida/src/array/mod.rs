@@ -13,7 +13,9 @@ mod host;
 mod later;
 mod npy;
 mod parts;
+pub(crate) mod places;
 mod report;
+mod strips;
 mod taken;
 #[cfg(feature = "ndarray")]
 mod views;
@@ -21,6 +23,8 @@ mod views;
 pub use crate::grid::GridBox;
 pub use crate::memory::coding::{ComponentReport, Compress, Saturation, StorageErrors, StorageReport};
 pub use crate::memory::element::{Element, ScalarElement};
+#[doc(hidden)]
+pub use crate::memory::ghosts::borders::StripFault;
 pub use crate::memory::layout::{Boundary, Centering};
 pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
@@ -40,11 +44,16 @@ use crate::acc::TileAcc;
 use crate::error::Error;
 #[cfg(feature = "ndarray")]
 use crate::error::ErrorKind;
+use crate::memory::ages::Ages;
 use crate::memory::coding::paths_of_entries;
+use crate::memory::ghosts::planes::Planar;
+use crate::memory::ghosts::regions::Regional;
 use crate::memory::layout::{Boundaries, Layout};
+use crate::memory::row::Row;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch, Tracker};
 use builder::allocate;
+use places::Placed;
 
 /// An array on a grid of `D` axes (1 to 4), cut into regions with ghost cells.
 ///
@@ -76,6 +85,10 @@ pub struct TileArray<T: Element, const D: usize> {
     pub(crate) storage: Arc<Storage>,
     /// What recorded work does to it.
     pub(crate) tracker: Arc<Tracker>,
+    /// Its parts, if it lies on several places: arrays of one place each. It has no memory of its own then, and shares
+    /// the ages of its ghosts with them.
+    pub(crate) parts: Vec<TileArray<T, D>>,
+    pub(crate) placed: Option<Arc<Placed<D>>>,
 }
 
 impl<T: Element, const D: usize> TileArray<T, D> {
@@ -109,26 +122,31 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// Memory that the system does not have.
     pub fn like(&self) -> Result<TileArray<T, D>, Error> {
-        let storage = Arc::new(allocate(&self.acc, &self.layout, self.storage.shared_row())?);
-        Ok(TileArray {
-            acc: self.acc.clone(),
-            layout: self.layout.clone(),
-            boundaries: self.boundaries.clone(),
-            tracker: Tracker::new(
-                &self.layout,
-                &storage,
-                Arc::default(),
-                self.tracker.planar().cloned(),
-                self.tracker.regional().cloned(),
-            ),
-            storage,
-        })
+        self.like_of(&Arc::default())
+    }
+
+    /// An array whose regions have the memory that `memory` says.
+    fn with_memory(
+        acc: &TileAcc,
+        (layout, boundaries): (Arc<Layout<D>>, Arc<Boundaries<T, D>>),
+        memory: &Layout<D>,
+        row: Option<Arc<Row>>,
+        (ages, planar, regional): (&Arc<Ages>, Option<Arc<Planar>>, Option<Arc<Regional>>),
+    ) -> Result<TileArray<T, D>, Error> {
+        let storage = Arc::new(allocate(acc, memory, row)?);
+        let tracker = Tracker::new(memory, &storage, ages.clone(), planar, regional);
+        Ok(TileArray { acc: acc.clone(), layout, boundaries, storage, tracker, parts: Vec::new(), placed: None })
     }
 
     /// An array of zeros of another element with the same shape, cuts and centring, without ghosts.
     pub(crate) fn cut_alike<U: Element>(&self) -> Result<TileArray<U, D>, Error> {
         let cuts = &self.layout.cuts;
-        TileArray::builder(cuts.cells).cut_at(cuts).centering(self.layout.centering).build(&self.acc)
+        let alike = TileArray::builder(cuts.cells).cut_at(cuts).centering(self.layout.centering);
+        match &self.placed {
+            Some(placed) => alike.distribute(placed.cells()),
+            None => alike,
+        }
+        .build(&self.acc)
     }
 
     /// Says that the values are not needed any more, so that they are not moved. Until they are written again, reading
@@ -154,6 +172,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.tracker.ages.cells_written();
         self.tracker.ages.ghosts_lost();
         self.acc.core().discard(&self.tracker);
+        self.parts.iter().for_each(|part| part.acc.core().discard(&part.tracker));
     }
 
     /// Number of values on each axis: the cells, or one more than the cells where the axis is face-centred.
@@ -337,6 +356,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Waits until the host may read all values.
     #[track_caller]
     fn wait_to_read(&self) -> Result<(), Error> {
+        self.start_all()?;
+        self.each_part_of(&self.domain(), |part, _| part.wait_to_read())?;
         self.acc.wait(&[self.touch(None, Mode::Read)])?;
         self.storage.warn();
         Ok(())

@@ -101,7 +101,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub(super) fn write_parts(
         &mut self,
         parts: &[OfRegion],
-        value: impl Fn([i64; D], usize) -> T + Sync,
+        value: &(impl Fn([i64; D], usize) -> T + Sync),
     ) -> Result<(), Error> {
         let how = |part: &OfRegion| if self.is_all(part) { Mode::Overwrite } else { Mode::Update };
         self.acc.wait_in_place(&self.touches(parts, how), false)?;

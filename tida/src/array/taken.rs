@@ -132,7 +132,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     ///
     /// # Errors
-    /// A box that reaches outside the domain.
+    /// A box that reaches outside the domain, or that several [places](crate::TileAcc::places) have a part of.
     #[track_caller]
     pub fn with_box_later(
         &self,
@@ -141,6 +141,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ) -> Result<Recorded, Error> {
         outside_kernels("record that values are taken")?;
         self.check_box("take", &cells)?;
+        if self.is_parted() {
+            return self.with_all(&cells, "record that values are taken")?.with_box_later(cells, take);
+        }
         let touches: Vec<Touch> =
             self.layout.owners(&cells).map(|region| self.touch(Some(region), Mode::Read)).collect();
         let (layout, storage) = (self.layout.clone(), self.storage.clone());
@@ -181,6 +184,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         {
             let advice = "give 0 for false and 1 for true";
             return Err(Error::new(ErrorKind::Argument, "set values of bool", format!("the byte {other}"), advice));
+        }
+        if self.is_parted() {
+            self.start_all()?;
+            let extent = cells.extent();
+            return self.each_part_mut(&cells, |part, of| {
+                let first = position(&cells, &extent, of.lo) * field.bytes();
+                part.write_box_field(of, field, &bytes[first..first + of.cells() * field.bytes()])
+            });
         }
         // The other fields, and cells of the same regions, keep what they have.
         self.acc.wait(&self.touches(&self.owned(&cells), |_| Mode::Update))?;

@@ -226,6 +226,10 @@ where
         part: Part,
         f: impl FnOnce(ArrayView<'_, S, Dim<[usize; D]>>) -> R,
     ) -> Result<R, Error> {
+        if let Some((number, region)) = self.part_of(region) {
+            self.start_all()?;
+            return self.parts[number].view(region, component, part, f);
+        }
         let plane = self.plane::<S>(region, component, part)?;
         self.wait_for_region(region, false)?;
         if let Some(coding) = self.layout.codes() {
@@ -248,6 +252,10 @@ where
         part: Part,
         f: impl FnOnce(ArrayViewMut<'_, S, Dim<[usize; D]>>) -> R,
     ) -> Result<R, Error> {
+        if let Some((number, region)) = self.part_of(region) {
+            self.start_all()?;
+            return self.parts[number].view_mut(region, component, part, f);
+        }
         let plane = self.plane::<S>(region, component, part)?;
         self.wait_for_region(region, true)?;
         self.tracker.ages.cells_written();

@@ -142,7 +142,7 @@ where
     if axis >= D {
         return Err(error(ErrorKind::Argument, format!("arrays of {D} axes"), "count axes from 0, the slowest"));
     }
-    let infos = args.infos();
+    let infos = args.infos(0);
     refuse_codes::<D, A>(&infos, |found, advice| error(ErrorKind::Argument, found, advice))?;
     let mut tiles: Vec<Tile<D>> = tiles.by_regions().collect();
     if tiles.iter().any(|tile| tile.grown) {
@@ -150,10 +150,15 @@ where
         return Err(error(ErrorKind::Argument, "grown tiles".into(), advice));
     }
     tiles.iter().try_for_each(|tile| tile.is_a_box(|| format!("sweep along axis {axis}")))?;
+    if axis == 0 && tiles.iter().any(|tile| tile.layout.is_part()) {
+        let advice = "sweep along another axis, or build the arrays on one place, such as `acc.places()[0]`";
+        return Err(error(ErrorKind::Argument, "an axis that is parted among places".into(), advice));
+    }
     let line = Line { axis, backward: O::BACKWARD, fresh: fresh(&infos) };
     tiles.sort_by_key(|tile| line.order::<D>().start(&tile.cells.widen()));
     tiles.iter().try_for_each(|tile| {
-        record::<O, D, _, _>(tile, Rule::Line(line), &infos, || args.hold(), kernel.clone(), recorded)
+        let (infos, hold) = (args.infos(tile.place), || args.hold(tile.place));
+        record::<O, D, _, _>(tile, Rule::Line(line), &infos, hold, kernel.clone(), recorded)
     })
 }
 

@@ -37,9 +37,9 @@ pub trait Arg<const D: usize> {
     #[doc(hidden)]
     type Held: HeldArg<D>;
     #[doc(hidden)]
-    fn info(&self) -> ArgInfo<'_, D>;
+    fn info(&self, place: usize) -> ArgInfo<'_, D>;
     #[doc(hidden)]
-    fn hold(&self) -> Self::Held;
+    fn hold(&self, place: usize) -> Self::Held;
 }
 
 /// What recorded work holds of an argument.
@@ -97,6 +97,8 @@ pub enum ArgInfo<'a, const D: usize> {
     Whole { acc: &'a TileAcc, tracker: &'a Arc<Tracker>, shape: [i64; 4] },
     /// A table, with its values as bits.
     Table { len: usize, bits: Vec<u64> },
+    /// What cannot be an argument, as an error says it.
+    Refused { found: &'static str, advice: &'static str },
 }
 
 impl<const D: usize> ArgInfo<'_, D> {
@@ -118,7 +120,7 @@ impl<const D: usize> ArgInfo<'_, D> {
         match self {
             ArgInfo::Tiled(tiled) => tiled.tracker.storage().coding(),
             ArgInfo::Whole { tracker, .. } => tracker.storage().coding(),
-            ArgInfo::Table { .. } => None,
+            ArgInfo::Table { .. } | ArgInfo::Refused { .. } => None,
         }
     }
 }
@@ -221,11 +223,11 @@ const fn binding<T: Element>(access: Access, rank: usize) -> Binding {
 
 impl<T: Element, const D: usize> Arg<D> for &TileArray<T, D> {
     type Held = HeldRef<T, D>;
-    fn info(&self) -> ArgInfo<'_, D> {
-        info(self)
+    fn info(&self, place: usize) -> ArgInfo<'_, D> {
+        info(self.on(place))
     }
-    fn hold(&self) -> HeldRef<T, D> {
-        HeldRef(memory(self), PhantomData)
+    fn hold(&self, place: usize) -> HeldRef<T, D> {
+        HeldRef(memory(self.on(place)), PhantomData)
     }
 }
 
@@ -244,11 +246,11 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldRef<T, D> {
 
 impl<T: Element, const D: usize> Arg<D> for &mut TileArray<T, D> {
     type Held = HeldMut<T, D>;
-    fn info(&self) -> ArgInfo<'_, D> {
-        info(self)
+    fn info(&self, place: usize) -> ArgInfo<'_, D> {
+        info(self.on(place))
     }
-    fn hold(&self) -> HeldMut<T, D> {
-        HeldMut(memory(self), PhantomData)
+    fn hold(&self, place: usize) -> HeldMut<T, D> {
+        HeldMut(memory(self.on(place)), PhantomData)
     }
 }
 
@@ -335,14 +337,20 @@ pub struct HeldWhole<T, const E: usize> {
 
 impl<T: Element, const E: usize, const D: usize> Arg<D> for All<'_, T, E> {
     type Held = HeldWhole<T, E>;
-    fn info(&self) -> ArgInfo<'_, D> {
+    fn info(&self, _: usize) -> ArgInfo<'_, D> {
+        if self.0.is_parted() {
+            return ArgInfo::Refused {
+                found: "an array on several places as a whole (`all`), of which each place has a part alone",
+                advice: "build it on one place (`acc.places()[0]`) with the other arrays, or pass what is read as a `table`",
+            };
+        }
         let mut shape = [1; 4];
         for (axis, n) in self.0.layout.shape.iter().enumerate() {
             shape[axis] = *n as i64;
         }
         ArgInfo::Whole { acc: &self.0.acc, tracker: &self.0.tracker, shape }
     }
-    fn hold(&self) -> Self::Held {
+    fn hold(&self, _: usize) -> Self::Held {
         let held = memory(self.0);
         let layout = &held.layout;
         let regions = (0..layout.regions.len()).map(|r| held.raw(r, true)).collect();
@@ -406,10 +414,10 @@ pub fn table<T: ScalarElement>(values: &[T]) -> Table<T> {
 
 impl<T: ScalarElement, const D: usize> Arg<D> for Table<T> {
     type Held = Table<T>;
-    fn info(&self) -> ArgInfo<'_, D> {
+    fn info(&self, _: usize) -> ArgInfo<'_, D> {
         ArgInfo::Table { len: self.0.len(), bits: self.0.iter().map(|v| v.bits()).collect() }
     }
-    fn hold(&self) -> Table<T> {
+    fn hold(&self, _: usize) -> Table<T> {
         Table(self.0.clone())
     }
 }
@@ -435,9 +443,9 @@ pub trait Args<const D: usize> {
     #[doc(hidden)]
     type Held: HeldArgs<D>;
     #[doc(hidden)]
-    fn infos(&self) -> Infos<'_, D>;
+    fn infos(&self, place: usize) -> Infos<'_, D>;
     #[doc(hidden)]
-    fn hold(&self) -> Self::Held;
+    fn hold(&self, place: usize) -> Self::Held;
 }
 
 /// What recorded work holds of the arguments of one kernel.
@@ -467,21 +475,21 @@ pub type Infos<'a, const D: usize> = smallvec::SmallVec<[ArgInfo<'a, D>; 8]>;
 
 impl<T: Element, const D: usize> Args<D> for &TileArray<T, D> {
     type Held = (HeldRef<T, D>,);
-    fn infos(&self) -> Infos<'_, D> {
-        smallvec::smallvec![self.info()]
+    fn infos(&self, place: usize) -> Infos<'_, D> {
+        smallvec::smallvec![self.info(place)]
     }
-    fn hold(&self) -> Self::Held {
-        (Arg::hold(self),)
+    fn hold(&self, place: usize) -> Self::Held {
+        (Arg::hold(self, place),)
     }
 }
 
 impl<T: Element, const D: usize> Args<D> for &mut TileArray<T, D> {
     type Held = (HeldMut<T, D>,);
-    fn infos(&self) -> Infos<'_, D> {
-        smallvec::smallvec![self.info()]
+    fn infos(&self, place: usize) -> Infos<'_, D> {
+        smallvec::smallvec![self.info(place)]
     }
-    fn hold(&self) -> Self::Held {
-        (Arg::hold(self),)
+    fn hold(&self, place: usize) -> Self::Held {
+        (Arg::hold(self, place),)
     }
 }
 
@@ -489,11 +497,11 @@ macro_rules! tuple {
     ($($a:ident $n:tt),*) => {
         impl<const D: usize, $($a: Arg<D>),*> Args<D> for ($($a,)*) {
             type Held = ($($a::Held,)*);
-            fn infos(&self) -> Infos<'_, D> {
-                smallvec::smallvec![$(self.$n.info()),*]
+            fn infos(&self, place: usize) -> Infos<'_, D> {
+                smallvec::smallvec![$(self.$n.info(place)),*]
             }
-            fn hold(&self) -> Self::Held {
-                ($(self.$n.hold(),)*)
+            fn hold(&self, place: usize) -> Self::Held {
+                ($(self.$n.hold(place),)*)
             }
         }
 

@@ -144,6 +144,14 @@ pub(crate) fn check<'a, const D: usize>(
         match info {
             ArgInfo::Tiled(tiled) => {
                 key.args.push(Arc::as_ptr(tiled.tracker) as usize);
+                if target.grown && tiled.layout.is_part() {
+                    return Err(Error::new(
+                        ErrorKind::Ghost,
+                        format!("compute the kernel at {} over grown tiles", prepared.place()),
+                        format!("`{}`, which lies on several places", launch.name(number)),
+                        "build it on one place, such as `acc.places()[0]`",
+                    ));
+                }
                 if target.grown && tiled.layout.regions.len() > 1 && tiled.tracker.storage().backing().is_some() {
                     return Err(Error::new(
                         ErrorKind::Ghost,
@@ -169,6 +177,10 @@ pub(crate) fn check<'a, const D: usize>(
                     scale: Scale::Same,
                     carried: false,
                 }));
+            }
+            ArgInfo::Refused { found, advice } => {
+                let found = format!("{found}: `{}`", launch.name(number));
+                return Err(Error::new(ErrorKind::Argument, launch.tried(), found, *advice));
             }
             ArgInfo::Table { len, bits } => {
                 key.args.push(*len);
@@ -327,7 +339,7 @@ fn acc_of<'a, const D: usize>(info: &ArgInfo<'a, D>) -> Option<&'a TileAcc> {
     match info {
         ArgInfo::Tiled(tiled) => Some(tiled.acc),
         ArgInfo::Whole { acc, .. } => Some(acc),
-        ArgInfo::Table { .. } => None,
+        ArgInfo::Table { .. } | ArgInfo::Refused { .. } => None,
     }
 }
 

@@ -181,7 +181,7 @@ where
         + 'static,
 {
     let colour = colour.of_cells()?;
-    let infos = args.infos();
+    let infos = args.infos(0);
     refuse_codes::<D, A>(&infos, |found, advice| refused(ErrorKind::Argument, found, advice))?;
     let mut tiles = tiles.by_regions();
     let one = OneColour { colour, fresh: fresh(&infos) };
@@ -191,7 +191,8 @@ where
             return Err(refused(ErrorKind::Argument, "grown tiles".into(), advice));
         }
         tile.is_a_box(|| "sweep over the cells of one colour".into())?;
-        record::<ByColour, D, _, _>(&tile, Rule::Colour(one), &infos, || args.hold(), kernel.clone(), recorded)
+        let (infos, hold) = (args.infos(tile.place), || args.hold(tile.place));
+        record::<ByColour, D, _, _>(&tile, Rule::Colour(one), &infos, hold, kernel.clone(), recorded)
     })
 }
 

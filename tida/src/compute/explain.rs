@@ -22,7 +22,7 @@ use crate::acc::TileAcc;
 use crate::backend::{Facts, KernelFacts, cpu, cuda};
 use crate::device::core::DeviceCore;
 use crate::device::plans::Hints;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::launch::cache::describe;
 use crate::launch::capture::Captures;
 use crate::launch::device::{DeviceLaunch, OnDevice};
@@ -88,10 +88,11 @@ where
     let mut quoted = quote(&kernel)?;
     let prepared =
         prepare(&mut quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, || None)?;
-    let prepared = prepared.for_codes(args.infos().iter().map(ArgInfo::coding))?;
-    let (acc, extent) = place(&args.infos());
+    let infos = args.infos(0);
+    let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
+    let (acc, extent) = place(&infos)?;
     let asked = Layout { extent, block: None, march: None, cache: Hints::default() };
-    Ok(explained(prepared, &quoted.captures, args.hold().on_device(), acc.as_ref(), asked))
+    Ok(explained(prepared, &quoted.captures, args.hold(0).on_device(), acc.as_ref(), asked))
 }
 
 /// As [`explain`], of the kernel as it runs over one tile: its cells, and what the loop asked for
@@ -120,14 +121,15 @@ where
     let mut quoted = quote(&kernel)?;
     let prepared =
         prepare(&mut quoted, TypeId::of::<Views<A, Proven, D>>(), D, <A::Held as HeldArgs<D>>::BINDINGS, || None)?;
-    let prepared = prepared.for_codes(args.infos().iter().map(ArgInfo::coding))?;
+    let infos = args.infos(tile.place);
+    let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
     tile.cache.check(&prepared)?;
-    let (acc, _) = place(&args.infos());
+    let (acc, _) = place(&infos)?;
     let block = threads(&prepared, acc.as_ref(), tile.block)?;
     let extent = tile.cells.extent().iter().map(|n| *n as i64).collect();
     let march = tile.march.map(|cells| u32::try_from(cells).unwrap_or(u32::MAX));
     let asked = Layout { extent, block, march, cache: tile.cache };
-    Ok(explained(prepared, &quoted.captures, args.hold().on_device(), acc.as_ref(), asked))
+    Ok(explained(prepared, &quoted.captures, args.hold(tile.place).on_device(), acc.as_ref(), asked))
 }
 
 /// What a kernel is laid out for.
@@ -139,11 +141,17 @@ struct Layout {
 }
 
 /// The accelerator of the arguments, and the extent of the largest region.
-fn place<const D: usize>(infos: &[ArgInfo<'_, D>]) -> (Option<TileAcc>, Vec<i64>) {
+///
+/// # Errors
+/// What cannot be an argument.
+fn place<const D: usize>(infos: &[ArgInfo<'_, D>]) -> Result<(Option<TileAcc>, Vec<i64>), Error> {
+    if let Some(ArgInfo::Refused { found, advice }) = infos.iter().find(|i| matches!(i, ArgInfo::Refused { .. })) {
+        return Err(Error::new(ErrorKind::Argument, "explain a kernel", *found, *advice));
+    }
     let acc = infos.iter().find_map(|info| match info {
         ArgInfo::Tiled(tiled) => Some(tiled.acc.clone()),
         ArgInfo::Whole { acc, .. } => Some((*acc).clone()),
-        ArgInfo::Table { .. } => None,
+        ArgInfo::Table { .. } | ArgInfo::Refused { .. } => None,
     });
     let largest = infos.iter().find_map(|info| match info {
         ArgInfo::Tiled(tiled) if tiled.level.is_none() => {
@@ -152,7 +160,7 @@ fn place<const D: usize>(infos: &[ArgInfo<'_, D>]) -> (Option<TileAcc>, Vec<i64>
         _ => None,
     });
     let extent = largest.map_or(vec![64; D], |cells| cells.extent().iter().map(|n| *n as i64).collect());
-    (acc, extent)
+    Ok((acc, extent))
 }
 
 /// Emits and compiles the kernel.

@@ -89,7 +89,7 @@ where
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Clone + Send + Sync + 'static,
 {
     outside_kernels("set ghosts by a kernel")?;
-    let infos = args.infos();
+    let infos = args.infos(0);
     let bindings = <A::Held as HeldArgs<D>>::BINDINGS.iter();
     let written = infos.iter().zip(bindings).filter_map(|(info, binding)| match info {
         ArgInfo::Tiled(tiled) if binding.access == Access::Write => Some(tiled),
@@ -100,6 +100,10 @@ where
         return Err(error((axis, side), ErrorKind::Argument, "no `&mut` array among its arguments", "pass one"));
     };
     written.iter().try_for_each(|array| check(array, (axis, side)))?;
+    if infos.iter().any(|info| matches!(info, ArgInfo::Tiled(tiled) if tiled.layout.is_part())) {
+        let advice = "build the arrays on one place, such as `acc.places()[0]`";
+        return Err(error((axis, side), ErrorKind::Argument, "arrays on several places", advice));
+    }
     let all = beyond(first.layout, axis, side);
     let device = match first.tracker.side() {
         tracker::Side::Both => Some(Device::Hybrid),
@@ -122,16 +126,17 @@ where
             block: None,
             march: None,
             cache: Hints::default(),
+            place: 0,
+            first: 0,
             fault: None,
         };
-        record::<Forward, D, _, _>(&tile, Rule::Face(axis), &infos, || args.hold(), kernel.clone(), recorded)?;
+        record::<Forward, D, _, _>(&tile, Rule::Face(axis), &infos, || args.hold(0), kernel.clone(), recorded)?;
     }
     // Ghosts that are copies of these, or lie beyond axes that come before.
     let copied = |array: &&&TiledInfo<'_, D>| {
         array.tracker.regional().is_some_and(|regional| regional.plan().has_work_up_to(4 - D + axis))
     };
-    let again: Vec<Fill> =
-        written.iter().filter(copied).map(|array| Fill::new(array.acc.clone(), array.tracker.clone())).collect();
+    let again: Vec<Fill> = written.iter().filter(copied).map(|array| Fill::new(array.acc, array.tracker)).collect();
     fill(&again, recorded)?;
     written.iter().for_each(|array| array.tracker.ages.face_set(axis));
     Ok(())

@@ -236,7 +236,8 @@ impl<const D: usize, A: Args<D>> BoxedKernel<D, A> {
         B: Args<D, Held = A::Held>,
     {
         let recorded = Location::caller();
-        (self.record)(tile, &args.infos(), &|| args.hold(), recorded).map_err(|e| e.recorded_at(recorded))
+        (self.record)(tile, &args.infos(tile.place), &|| args.hold(tile.place), recorded)
+            .map_err(|e| e.recorded_at(recorded))
     }
 }
 

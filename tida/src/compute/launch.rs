@@ -97,7 +97,7 @@ where
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
     let recorded = Location::caller();
-    let (infos, hold) = (args.infos(), || args.hold());
+    let (infos, hold) = (args.infos(tile.place), || args.hold(tile.place));
     record::<Forward, D, _, _>(tile, Rule::Cells, &infos, hold, kernel, recorded).map_err(|e| e.recorded_at(recorded))
 }
 

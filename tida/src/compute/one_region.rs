@@ -141,7 +141,7 @@ mod tests {
         let mut quoted = quote(&kernel).unwrap();
         let views = TypeId::of::<Views<A, Proven, 2>>();
         let prepared = prepare(&mut quoted, views, 2, <A::Held as HeldArgs<2>>::BINDINGS, || None).unwrap();
-        let held = args.hold();
+        let held = args.hold(0);
         let ends = held.ends();
         let mut parts = Vec::new();
         let mut add = |part, alone: &Alone| {

@@ -200,7 +200,7 @@ impl PtxKernel {
         let list = scalars.iter().map(|scalar| CapturedValue::Scalar(scalar.0)).collect();
         let captures = Captures { list };
         let views = TypeId::of::<Views<A, Proven, D>>();
-        let infos = args.infos();
+        let infos = args.infos(tile.place);
         let written = |arg: usize| bindings.get(arg).is_some_and(|binding| binding.access == Access::Write);
         let changes = |(arg, info): (usize, &ArgInfo<'_, D>)| {
             info.coding().filter(|coding| coding.changes(written(arg))).map(|coding| (arg, coding.packs()))
@@ -256,7 +256,13 @@ impl PtxKernel {
         let block = work.key.block;
         let side = checked.acc.core().record_tile(work, || {
             let needs = (prepared.clone(), tile.grown);
-            Arc::new(Foreign::<A::Held, D> { kernel: self.clone(), captures, held: args.hold(), block, needs })
+            Arc::new(Foreign::<A::Held, D> {
+                kernel: self.clone(),
+                captures,
+                held: args.hold(tile.place),
+                block,
+                needs,
+            })
         });
         launch_written(&infos, &prepared, (tile, Rule::Cells), side);
         Ok(())

@@ -32,6 +32,8 @@ pub(crate) struct DeviceCore {
     pub timeline: Option<Arc<Recorder>>,
     /// Most bytes of arrays, if that is limited.
     limit: Option<u64>,
+    /// Accelerators that have a part of the memory each.
+    shared: u64,
     /// Who holds how many of them.
     ledger: Arc<Ledger>,
     /// Most bytes of arrays: the limit, or what was free when that was first asked.
@@ -116,10 +118,17 @@ impl DeviceCore {
             counts: Counts::default(),
             timeline: None,
             limit,
+            shared: 1,
             ledger: Arc::default(),
             budget: OnceLock::new(),
             last_end: Mutex::new(Instant::now()),
         }
+    }
+
+    /// As one of so many accelerators, each of which has its part of the memory that is free.
+    pub fn shared_by(mut self, accelerators: u64) -> DeviceCore {
+        self.shared = accelerators.max(1);
+        self
     }
 
     /// Records what runs when, if that is wanted, and compiles beside what can wait.
@@ -140,7 +149,7 @@ impl DeviceCore {
         *self.budget.get_or_init(|| {
             let memory = self.opened.backend.facts().memory;
             let free = self.opened.backend.free_memory().unwrap_or(memory);
-            let most = free.saturating_sub(memory / RESERVE);
+            let most = free.saturating_sub(memory / RESERVE) / self.shared;
             self.limit.map_or(most, |limit| limit.min(most))
         })
     }

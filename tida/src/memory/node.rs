@@ -104,7 +104,7 @@ impl Queue<'_> {
         recorded: &Location<'_>,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let kind = if name == "fill_ghosts" { SpanKind::Ghost } else { SpanKind::Kernel };
+        let kind = if name.starts_with("fill_ghosts") { SpanKind::Ghost } else { SpanKind::Kernel };
         self.device.counts.launch();
         self.device.timed(kind, Label { name, recorded }, self.stream, 0, work)
     }
@@ -119,6 +119,12 @@ impl Queue<'_> {
             }
         })
     }
+}
+
+/// Who starts nodes that belong to it.
+pub(crate) trait Starts: Send + Sync {
+    /// Has a node run, for which nothing else has to run before.
+    fn start(self: Arc<Self>, node: Arc<Node>);
 }
 
 /// Where the commands of a node are.
@@ -151,6 +157,8 @@ pub(crate) struct Node {
     result: OnceLock<Result<(), Error>>,
     /// Some thread waits for its end.
     watched: AtomicBool,
+    /// Who starts it, if it waits for nodes of other places: those end there.
+    home: std::sync::OnceLock<Arc<dyn Starts>>,
 }
 
 #[derive(Default)]
@@ -194,7 +202,19 @@ impl Node {
             launched: OnceLock::new(),
             result: OnceLock::new(),
             watched: AtomicBool::new(false),
+            home: std::sync::OnceLock::new(),
         })
+    }
+
+    /// Says who starts it, whoever ends the last node that it waits for. Only while it is being recorded.
+    pub fn set_home(&self, home: Arc<dyn Starts>) {
+        // Nobody else says so.
+        let _ = self.home.set(home);
+    }
+
+    /// Who starts it, if that was said.
+    pub fn home(&self) -> Option<&Arc<dyn Starts>> {
+        self.home.get()
     }
 
     /// Its result, once it has finished.

@@ -97,6 +97,11 @@ fn batches(element: &ElementType, boxes: &[OfRegion], most: usize) -> Vec<Batch>
     batches
 }
 
+/// Boxes as they lie packed, all in one batch.
+pub(crate) fn packed(element: &ElementType, boxes: &[OfRegion]) -> Batch {
+    batches(element, boxes, usize::MAX).pop().unwrap_or_default()
+}
+
 /// What packed and unpacked the last boxes of an array, for the next time.
 #[derive(Debug, Default)]
 pub(super) struct LastCopies(Mutex<VecDeque<(Way, Arc<DeviceCopies>)>>);
@@ -351,6 +356,33 @@ impl Storage {
         // SAFETY: the caller's promise.
         let coming = unsafe { self.put_home(device, stream, array, &batch, &memory, passage)? };
         Ok((Some((batch, coming)), here))
+    }
+
+    /// Puts what sets a batch of boxes from `values`, where they lie packed, into the stream of a piece of work. Gives
+    /// what is to be held until it is done.
+    ///
+    /// # Errors
+    /// As [`Storage::put_home`].
+    ///
+    /// # Safety
+    /// The array has this geometry, and the device has its regions with their newest values. The work comes after all
+    /// that touches the boxes, and before all that will.
+    pub(crate) unsafe fn receive_boxes(
+        &self,
+        queue: &Queue<'_>,
+        array: Array<'_>,
+        batch: &Batch,
+        values: &[u8],
+    ) -> Result<OnTheWay, Error> {
+        let Queue { device, stream, .. } = *queue;
+        let memory = self.device_memory(device)?;
+        let mut passage = device.passages().take(device.backend(), batch.bytes);
+        let count = batch.bytes.min(values.len());
+        // SAFETY: the passage has room for the batch, and nobody else has it.
+        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), passage.host.start(), count) };
+        // SAFETY: the caller's promise.
+        let copies = unsafe { self.put(device, (stream, false), array, batch, &memory, &mut passage)? };
+        Ok(OnTheWay { passage, _copies: copies, _array: memory })
     }
 
     /// Changes boxes of regions that have their newest values on the device, there: `give` puts the values of a batch

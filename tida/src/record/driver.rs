@@ -63,11 +63,13 @@ pub(crate) struct Core {
     pub(super) unfinished: Unfinished,
     /// Failures since the last `sync`.
     pub(super) failures: Mutex<Failures>,
+    /// It is one of several places of an accelerator, whose nodes may wait for those of others.
+    pub(super) is_place: bool,
 }
 
 /// Threads that run recorded work.
 pub(crate) struct Threads {
-    pub pool: rayon::ThreadPool,
+    pub pool: Arc<rayon::ThreadPool>,
     /// Run closures of the user's, once there was one.
     user: OnceLock<rayon::ThreadPool>,
     /// To the thread that waits for the device.
@@ -106,6 +108,14 @@ fn no_threads(what: &str, found: String) -> Error {
     Error::new(ErrorKind::Device, format!("start {what}"), found, "free some threads or ask for fewer")
 }
 
+/// The threads that run recorded work: so many, or one for each processor.
+///
+/// # Errors
+/// Threads that cannot be started.
+pub(crate) fn start_threads(threads: Option<usize>) -> Result<Arc<rayon::ThreadPool>, Error> {
+    start_pool(threads.unwrap_or(0), "tida").map(Arc::new)
+}
+
 fn start_pool(threads: usize, name: &'static str) -> Result<rayon::ThreadPool, Error> {
     let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(move |i| format!("{name}-{i}"));
     builder.build().map_err(|e| no_threads("the threads of an accelerator", e.to_string()))
@@ -116,16 +126,15 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Core {
-    /// Starts the threads.
+    /// Starts the threads, beside those of the pool.
     pub fn start(
-        threads: Option<usize>,
+        (pool, is_place): (Arc<rayon::ThreadPool>, bool),
         waits: Waits,
         stream_from: u64,
         device: Option<DeviceCore>,
         host: Host,
         timeline: Option<Arc<Times>>,
     ) -> Result<Arc<Core>, Error> {
-        let pool = start_pool(threads.unwrap_or(0), "tida")?;
         let (launched, in_flight) = device.is_some().then(mpsc::channel).unzip();
         let core = Arc::new(Core {
             threads: Threads { pool, user: OnceLock::new(), launched, ready: Mutex::default() },
@@ -140,6 +149,7 @@ impl Core {
             borders: Borders::new(waits.share),
             unfinished: Unfinished::new(waits.look_ahead),
             failures: Mutex::default(),
+            is_place,
         });
         let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()

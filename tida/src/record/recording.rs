@@ -214,6 +214,9 @@ impl Core {
             self.after_evictions(&node);
         }
         touches.iter().for_each(|touch| touch_all(&node, touch));
+        if self.is_place && !after.is_empty() {
+            node.set_home(self.clone());
+        }
         for before in after {
             node.wait_for(before, Need::Value);
         }

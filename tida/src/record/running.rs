@@ -8,7 +8,7 @@ use crate::backend::{Event, Turn};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, host_span};
 use crate::error::Error;
-use crate::memory::node::{DeviceWork, Done, Launched, Next, Node, Queue, Work};
+use crate::memory::node::{DeviceWork, Done, Launched, Next, Node, Queue, Starts, Work};
 use crate::memory::tracker::Touch;
 
 /// A node whose commands the device has.
@@ -40,9 +40,23 @@ impl InFlight {
     }
 }
 
+impl Starts for Core {
+    fn start(self: Arc<Core>, node: Arc<Node>) {
+        self.start_here(node);
+    }
+}
+
 impl Core {
-    /// Has a node run. Who waits may launch one of a device before a thread of the pool is awake (`wait.rs`).
+    /// Has a node run, where it belongs.
     pub(super) fn start_node(self: &Arc<Core>, node: Arc<Node>) {
+        match node.home().cloned() {
+            Some(home) => home.start(node),
+            None => self.start_here(node),
+        }
+    }
+
+    /// Has a node run. Who waits may launch one of a device before a thread of the pool is awake (`wait.rs`).
+    fn start_here(self: &Arc<Core>, node: Arc<Node>) {
         let core = self.clone();
         if !node.on_device || self.device.is_none() {
             return self.threads.pool.spawn(move || core.run(node));
@@ -84,7 +98,7 @@ impl Core {
                 (_, None, _) => self.finish(&node, Ok(())),
             };
             // Work of the host belongs to the pool's threads.
-            let here = ready.last().is_some_and(|node| in_pool || node.on_device);
+            let here = ready.last().is_some_and(|node| (in_pool || node.on_device) && node.home().is_none());
             next = if here { ready.pop() } else { None };
             for other in ready {
                 self.start_node(other);

@@ -226,6 +226,23 @@ impl Core {
         lock(&self.failures).take().map_or(Ok(()), Err)
     }
 
+    /// As [`Core::sync`], of several places at once: their failures are told together.
+    ///
+    /// # Errors
+    /// The first failure that nobody was told of, with the others.
+    #[track_caller]
+    pub fn sync_all(places: &[&Arc<Core>]) -> Result<(), Error> {
+        places.iter().try_for_each(|core| core.flush())?;
+        places.iter().for_each(|core| core.wait_for_all());
+        let mut all = Failures::default();
+        for core in places {
+            let Failures { kept, more } = std::mem::take(&mut *lock(&core.failures));
+            all.more += more;
+            kept.iter().for_each(|error| all.add(error));
+        }
+        all.take().map_or(Ok(()), Err)
+    }
+
     /// Waits until everything recorded has run, well or not.
     #[track_caller]
     pub fn wait_for_all(self: &Arc<Core>) {

@@ -9,6 +9,7 @@ use tida_kernels::plan::cache::Cache;
 use super::{ActiveBlocks, Tile, TileFault};
 use crate::acc::Device;
 use crate::array::TileArray;
+use crate::array::places::Placed;
 use crate::device::plans::Hints;
 use crate::grid::GridBox;
 use crate::memory::element::Element;
@@ -34,6 +35,8 @@ use crate::memory::layout::Layout;
 #[derive(Clone, Debug)]
 pub struct TileIter<const D: usize> {
     pub(crate) layout: Arc<Layout<D>>,
+    /// Of an array on several places, its parts there.
+    placed: Option<Arc<Placed<D>>>,
     /// Cells of a tile; whole regions where nothing was asked for.
     size: Option<[usize; D]>,
     within: Option<GridBox<D>>,
@@ -82,6 +85,7 @@ impl<const D: usize> TileIter<D> {
         let none = GridBox { lo: [0; D], hi: [0; D] };
         TileIter {
             layout: array.layout.clone(),
+            placed: array.placed.clone(),
             size: None,
             within: None,
             active: None,
@@ -328,6 +332,9 @@ impl<const D: usize> TileIter<D> {
         if self.active.as_ref().is_some_and(|blocks| !fits(blocks)) {
             return Some(TileFault::Active);
         }
+        if self.active.is_some() && self.placed.is_some() {
+            return Some(TileFault::Places);
+        }
         let ghosts = self.layout.ghost.map(|g| g[0].min(g[1]));
         let axis = ghosts.iter().position(|ghosts| self.grown > *ghosts)?;
         Some(TileFault::Grown { axis, asked: self.grown, ghosts: ghosts[axis] })
@@ -438,9 +445,16 @@ impl<const D: usize> Iterator for TileIter<D> {
         };
         // One box that has them all is a tile like others.
         let listed = listed.filter(|listed| !matches!(listed.boxes(), [(_, one)] if *one == cells.widen()));
+        let part = self.placed.as_ref().and_then(|placed| placed.part_of(self.region));
+        let (layout, place, first) = match part {
+            Some(part) => (&part.layout, part.place, part.first),
+            None => (&self.layout, 0, 0),
+        };
         let tile = Tile {
-            layout: self.layout.clone(),
-            region: self.region,
+            layout: layout.clone(),
+            region: self.region - first,
+            place,
+            first,
             cells,
             listed,
             all: self.whole(),

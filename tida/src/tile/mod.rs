@@ -30,10 +30,13 @@ use crate::memory::layout::Layout;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tile<const D: usize> {
-    /// Layout of the array it was made from.
+    /// Layout of the array it was made from, or of a part of it.
     pub(crate) layout: Arc<Layout<D>>,
-    /// Number of its region.
+    /// Number of its region there.
     pub(crate) region: usize,
+    /// The place that has the array, and how many regions of it the places before have.
+    pub(crate) place: usize,
+    pub(crate) first: usize,
     /// Its cells.
     pub(crate) cells: GridBox<D>,
     /// A box of all cells of the loop that it is one tile of.
@@ -66,6 +69,8 @@ pub(crate) enum TileFault {
     March,
     /// Active blocks of an array with other cuts.
     Active,
+    /// Active blocks of an array on several places.
+    Places,
     /// Tiles grown by more cells than there are ghosts.
     Grown {
         /// The axis.
@@ -106,7 +111,7 @@ impl<const D: usize> Tile<D> {
     /// # Ok(()) }
     /// ```
     pub fn region(&self) -> usize {
-        self.region
+        self.first + self.region
     }
 
     /// Where it runs, if [`TileIter::device`] said so.
@@ -158,6 +163,12 @@ impl<const D: usize> Tile<D> {
                 "compute on tiles of active blocks",
                 "blocks of a mask that is cut in another way, or has another shape",
                 "build the mask with the shape and the regions of the array whose tiles these are",
+            )),
+            Some(TileFault::Places) => Err(Error::new(
+                ErrorKind::Argument,
+                "compute on tiles of active blocks",
+                "an array on several places",
+                "leave out `.active(..)`, or build the arrays on one place, such as `acc.places()[0]`",
             )),
             Some(TileFault::Grown { axis, asked, ghosts }) => Err(Error::new(
                 ErrorKind::Ghost,

@@ -170,11 +170,20 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub(super) fn write_npy_part(&self, part: usize, file: &mut dyn Write, tried: &str) -> Result<(), Error> {
         let part = NpyPart::number::<T>(part, tried)?;
         self.wait_to_read()?;
-        let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
         let header = Header::native(part.scalar, part.complex, part.shape(&self.shape()));
+        header.write(file).map_err(|e| writing_failed(tried, &e))?;
+        if !self.is_parted() {
+            return self.write_npy_values(&part, file, tried);
+        }
+        // What they have follows one another in the file.
+        self.parts.iter().try_for_each(|array| array.write_npy_values(&part, file, tried))
+    }
+
+    /// Writes the values of an array, or of a part of one, on one place.
+    fn write_npy_values(&self, part: &NpyPart, file: &mut dyn Write, tried: &str) -> Result<(), Error> {
+        let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
         let failed = |e: io::Error| writing_failed(tried, &e);
-        header.write(file).map_err(failed)?;
-        let domain = self.layout.domain();
+        let domain = self.layout.held;
         let Some(backing) = self.storage.backing() else {
             // SAFETY: these are components of `T`; recorded work on the array has run, and none can be recorded while
             // `self` is borrowed.
@@ -223,9 +232,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             ));
         }
         check_length(&header, length.saturating_sub(data), tried)?;
-        if header.fortran && D > 1 && self.storage.backing().is_some() {
+        if header.fortran && D > 1 && (self.storage.backing().is_some() || self.is_parted()) {
             let advice = "save `numpy.ascontiguousarray(a)`";
-            let found = "the first axis contiguous, where the array lies in a file (`backed_by`)";
+            let found = match self.is_parted() {
+                true => "the first axis contiguous, where the array lies on several places",
+                false => "the first axis contiguous, where the array lies in a file (`backed_by`)",
+            };
             return Err(Error::new(ErrorKind::Format, tried, found, advice));
         }
         Ok((part, header))
@@ -242,8 +254,22 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ) -> Result<(), Error> {
         let (part, header) = self.checked_header(part, file, length, tried)?;
         self.make_way()?;
+        if !self.is_parted() {
+            return self.read_npy_values(&part, &header, file, tried);
+        }
+        self.parts.iter_mut().try_for_each(|array| array.read_npy_values(&part, &header, file, tried))
+    }
+
+    /// Sets the values of an array, or of a part of one, on one place.
+    fn read_npy_values(
+        &mut self,
+        part: &NpyPart,
+        header: &Header,
+        file: &mut dyn Read,
+        tried: &str,
+    ) -> Result<(), Error> {
         let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
-        let (order, domain) = ((header.fortran, header.swapped), self.layout.domain());
+        let (order, domain) = ((header.fortran, header.swapped), self.layout.held);
         let failed = |e: io::Error| reading_failed(tried, &e);
         let Some(backing) = self.storage.backing() else {
             // SAFETY: these are components of `T`; recorded work on the array, of which `self` is the only handle, has
@@ -266,6 +292,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Waits until the host may replace all values of some components, and says that it does.
     #[track_caller]
     pub(super) fn make_way(&mut self) -> Result<(), Error> {
+        self.start_all()?;
+        let domain = self.domain();
+        self.each_part_mut(&domain, |part, _| part.make_way())?;
         self.acc.wait(&[Touch { keeps: true, ..self.touch(None, Mode::Overwrite) }])?;
         self.tracker.ages.cells_written();
         Ok(())

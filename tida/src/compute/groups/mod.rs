@@ -111,7 +111,7 @@ where
     }
     tile.is_a_box(|| format!("compute the kernel over groups at {}", prepared.place()))?;
     whole_groups(&prepared, tile, extent)?;
-    let infos = args.infos();
+    let infos = args.infos(tile.place);
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
     args::separate(&infos, tile);
     let target = Target {
@@ -152,7 +152,7 @@ where
         Arc::new(Native::<A::Held, N, D> {
             kernel,
             quoted,
-            held: args.hold(),
+            held: args.hold(tile.place),
             run_checked,
             needs,
             valid_only,

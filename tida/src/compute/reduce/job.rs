@@ -29,8 +29,8 @@ use crate::record::wait::InKernel;
 
 /// A reduction to run: kernel, arguments, the cells, how they are cut.
 pub(super) struct Job<H, N, O, const D: usize> {
-    pub(super) kernel: N,
-    pub(super) quoted: Quoted,
+    pub(super) kernel: Arc<N>,
+    pub(super) quoted: Arc<Quoted>,
     pub(super) held: H,
     pub(super) run_checked: bool,
     pub(super) valid_only: u16,
@@ -59,25 +59,26 @@ struct Piece<const D: usize> {
 /// along it.
 type Along = Arc<[(usize, (i64, i64))]>;
 
-/// Where the pieces put their segments' values. Each segment belongs to one piece.
-pub(super) struct Slots<P>(pub(super) *mut P);
+/// Where the pieces put their segments' values, and the number of the first of these slots. Each segment belongs to one
+/// piece.
+pub(super) struct Slots<P>(pub(super) *mut P, pub(super) usize);
 
 // SAFETY: pieces write disjoint slots.
 unsafe impl<P: Send> Sync for Slots<P> {}
 
 impl<P> Slots<P> {
     /// # Safety
-    /// `n` is below the number of slots, and no other thread writes it.
+    /// `n` is one of the slots, and no other thread writes it.
     unsafe fn put(&self, n: usize, value: P) {
         // SAFETY: the caller's promise.
-        unsafe { self.0.add(n).write(value) }
+        unsafe { self.0.add(n - self.1).write(value) }
     }
 
     /// # Safety
     /// The slots are there and were written; no thread writes them any more.
     unsafe fn of(&self, slots: Range<usize>) -> &[P] {
         // SAFETY: the caller's promise.
-        unsafe { std::slice::from_raw_parts(self.0.add(slots.start), slots.len()) }
+        unsafe { std::slice::from_raw_parts(self.0.add(slots.start - self.1), slots.len()) }
     }
 }
 
@@ -176,7 +177,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let mut next = Vec::new();
         reserve(&mut partials, slots)?;
         reserve(&mut next, ranges.as_ref().map_or(0, |_| slots.div_ceil(SEGMENT)))?;
-        let (all, folded) = (Slots(partials.as_mut_ptr()), Slots(next.as_mut_ptr()));
+        let (all, folded) = (Slots(partials.as_mut_ptr(), 0), Slots(next.as_mut_ptr(), 0));
         let run = |number: usize| {
             let own = ranges.as_ref().map(|ranges| (ranges[number].clone(), &folded));
             self.fold_piece(&pieces[number], &all, sites, own)
@@ -206,6 +207,46 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             partials
         };
         Ok(tree(self.op, list, sites.is_none()))
+    }
+
+    /// The values of the segments that the layout's regions have, in their order: a run of those of the box.
+    pub(super) fn run_part<R>(&self) -> Result<Vec<O::Partial>, Error>
+    where
+        R: Foldable,
+        O: Reduction<R>,
+        H: HeldArgs<D>,
+        N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
+    {
+        let (pieces, of) = (self.pieces(), self.slots_of(&self.layout.held));
+        let mut partials = Vec::new();
+        reserve(&mut partials, of.len())?;
+        let all = Slots(partials.as_mut_ptr(), of.start);
+        let failures = Mutex::new(Vec::new());
+        parallel::each(pieces.len(), 1, &|number| {
+            let failure = self.fold_piece(&pieces[number], &all, None, None).err();
+            failures.lock().unwrap_or_else(PoisonError::into_inner).extend(failure);
+        });
+        if let Some(error) = Error::earliest(failures.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+            return Err(error);
+        }
+        // SAFETY: the pieces have all segments of these rows, and have written the value of each, none having failed.
+        unsafe { partials.set_len(of.len()) };
+        Ok(partials)
+    }
+
+    /// The slots of what a part of an array has of the box: a run of planes of the first axis.
+    fn slots_of(&self, held: &GridBox<D>) -> Range<usize> {
+        let part = held.intersect(&self.cells);
+        if part.is_empty() {
+            return 0..0;
+        }
+        let (first, segments) = self.segments();
+        if D == 1 {
+            let segment = |at: i64| (at.div_euclid(SEGMENT as i64) - first) as usize;
+            return segment(part.lo[0])..segment(part.hi[0] - 1) + 1;
+        }
+        let end = self.row(part.hi.map(|x| x - 1)) + 1;
+        self.row(part.lo) * segments..end * segments
     }
 
     /// Folds the segments of a piece, and the groups of the tree that are the piece's `own`.
@@ -345,7 +386,12 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             if held.is_empty() {
                 continue;
             }
-            (held.lo[last], held.hi[last]) = (self.cells.lo[last], self.cells.hi[last]);
+            let (first, end) = (regions[0].valid.lo[last], regions[along - 1].valid.hi[last]);
+            held.lo[last] = self.cells.lo[last].max(first);
+            held.hi[last] = self.cells.hi[last].min(end);
+            if held.is_empty() {
+                continue;
+            }
             let ends = regions.iter().map(|region| (region.valid.lo[last], region.valid.hi[last]));
             let regions: Along = (group * along..).zip(ends).collect();
             pieces_of(held, &regions, at_once, &mut pieces);

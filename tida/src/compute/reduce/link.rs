@@ -66,7 +66,7 @@ where
             if slots.is_empty() {
                 self.reserve(slots)?;
             }
-            self.job.fold_part(region, narrow(cells), sites, &Slots(slots.as_mut_ptr()))
+            self.job.fold_part(region, narrow(cells), sites, &Slots(slots.as_mut_ptr(), 0))
         })
     }
 

@@ -12,6 +12,7 @@ mod job;
 mod link;
 mod natively;
 mod ops;
+mod places;
 mod run;
 
 pub(crate) use ops::Foldable;

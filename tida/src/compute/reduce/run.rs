@@ -12,6 +12,7 @@ use super::job::Job;
 use super::link::InPieces;
 use super::natively::Natively;
 use super::ops::{Foldable, Reduction};
+use super::places::on_places;
 use crate::acc::TileAcc;
 use crate::compute::args::{ArgInfo, Args, HeldArgs, Views};
 use crate::compute::ask::Ask;
@@ -27,9 +28,12 @@ use crate::launch::ending::Ending;
 use crate::launch::folded::{Cells, Folded};
 use crate::launch::native::NativeFold;
 use crate::launch::prepare::{Prepared, prepare};
-use crate::memory::node::Work;
+use crate::launch::quoted::Quoted;
+use crate::memory::layout::Layout;
+use crate::memory::node::{Node, Work};
 use crate::memory::tracker::{Mode, Side, Touch};
 use crate::record::recording::TileWork;
+use crate::record::sweep::SweepKey;
 use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
 
@@ -172,6 +176,62 @@ where
     record(Some(domain.into()), args, op, kernel, Location::caller())
 }
 
+/// What a reduction does with its arrays.
+pub(super) struct Touched {
+    pub acc: TileAcc,
+    key: SweepKey,
+    pub touches: Touches,
+    pub after: SmallVec<[Arc<Node>; 2]>,
+    pub run_checked: bool,
+    pub valid_only: u16,
+    by_planes: bool,
+}
+
+/// Checks a reduction over the cells of a box that regions of this layout have; nothing if they have none.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn touched<const D: usize>(
+    prepared: &Prepared,
+    quoted: &Quoted,
+    views: TypeId,
+    (layout, cells): (&Arc<Layout<D>>, &GridBox<D>),
+    infos: &[ArgInfo<'_, D>],
+) -> Result<Option<Touched>, Error> {
+    let mut acc: Option<TileAcc> = None;
+    let (mut touches, mut after, mut key) = (Touches::new(), SmallVec::new(), None);
+    let (mut run_checked, mut valid_only, mut by_planes) = (false, 0, true);
+    for (region, r) in layout.regions.iter().enumerate() {
+        let part = r.valid.intersect(cells);
+        if part.is_empty() && !(cells.is_empty() && region == 0) {
+            continue;
+        }
+        let target = Target {
+            layout,
+            region,
+            cells: part,
+            all: part,
+            rule: Rule::Cells,
+            grown: false,
+            holes: false,
+            device: None,
+            block: None,
+            march: None,
+            cache: Hints::default(),
+        };
+        let checked = check(prepared, quoted.id, &quoted.captures, views, &target, infos, &mut touches)?;
+        run_checked |= checked.run_checked;
+        valid_only |= checked.valid_only;
+        by_planes &= checked.by_planes;
+        after = checked.after;
+        key = Some(checked.key);
+        acc.get_or_insert_with(|| checked.acc.clone());
+    }
+    touches.retain(|touch| touch.read.is_some());
+    let found = acc.zip(key);
+    Ok(found.map(|(acc, key)| Touched { acc, key, touches, after, run_checked, valid_only, by_planes }))
+}
+
 fn record<const D: usize, A, R, O, N>(
     domain: Option<Domain<D>>,
     args: A,
@@ -192,7 +252,7 @@ where
     let prepared =
         prepare(&mut quoted, views, D, <A::Held as HeldArgs<D>>::BINDINGS, || Some(Type::of_element(&R::TYPE)))
             .map_err(at)?;
-    let infos = args.infos();
+    let infos = args.infos(0);
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding)).map_err(at)?;
     let layout = infos.iter().find_map(|info| match info {
         ArgInfo::Tiled(tiled) if tiled.level.is_none() => Some(tiled.layout.clone()),
@@ -217,44 +277,18 @@ where
         let advice = "reduce a box that has cells";
         return Err(at(Error::new(ErrorKind::Shape, tried(), format!("no cells in {}", box_text(&cells)), advice)));
     }
-    let mut acc: Option<TileAcc> = None;
-    let (mut touches, mut after, mut key) = (Touches::new(), SmallVec::new(), None);
-    let (mut run_checked, mut valid_only, mut by_planes) = (false, 0, true);
-    for (region, r) in layout.regions.iter().enumerate() {
-        let part = r.valid.intersect(&cells);
-        if part.is_empty() && !(cells.is_empty() && region == 0) {
-            continue;
-        }
-        let target = Target {
-            layout: &layout,
-            region,
-            cells: part,
-            all: part,
-            rule: Rule::Cells,
-            grown: false,
-            holes: false,
-            device: None,
-            block: None,
-            march: None,
-            cache: Hints::default(),
-        };
-        let captures = &quoted.captures;
-        let checked = check(&prepared, quoted.id, captures, views, &target, &infos, &mut touches).map_err(at)?;
-        run_checked |= checked.run_checked;
-        valid_only |= checked.valid_only;
-        by_planes &= checked.by_planes;
-        after = checked.after;
-        key = Some(checked.key);
-        acc.get_or_insert_with(|| checked.acc.clone());
+    let (quoted, kernel) = (Arc::new(quoted), Arc::new(kernel));
+    if layout.is_part() {
+        return on_places(&args, (cells, op), (&prepared, &quoted, &kernel), recorded).map_err(at);
     }
-    touches.retain(|touch| touch.read.is_some());
-    let (Some(acc), Some(key)) = (acc, key) else {
+    let touched = touched(&prepared, &quoted, views, (&layout, &cells), &infos).map_err(at)?;
+    let Some(Touched { acc, key, touches, after, run_checked, valid_only, by_planes }) = touched else {
         return Err(at(Error::new(ErrorKind::Argument, tried(), "no region to reduce", "pass an array with cells")));
     };
     let job = Job {
         kernel,
         quoted,
-        held: args.hold(),
+        held: args.hold(0),
         run_checked,
         valid_only,
         layout,
@@ -304,12 +338,12 @@ where
         && infos.iter().any(|info| match info {
             ArgInfo::Tiled(tiled) => matches!(tiled.tracker.side(), Side::Host | Side::Chain),
             ArgInfo::Whole { tracker, .. } => matches!(tracker.side(), Side::Host | Side::Chain),
-            ArgInfo::Table { .. } => false,
+            ArgInfo::Table { .. } | ArgInfo::Refused { .. } => false,
         });
     let trackers = infos.iter().filter_map(|info| match info {
         ArgInfo::Tiled(tiled) => Some(tiled.tracker),
         ArgInfo::Whole { tracker, .. } => Some(*tracker),
-        ArgInfo::Table { .. } => None,
+        ArgInfo::Table { .. } | ArgInfo::Refused { .. } => None,
     });
     let trackers: Vec<_> = trackers.collect();
     // Until the reduction is recorded.

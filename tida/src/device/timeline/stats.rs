@@ -69,6 +69,27 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// The sums of both, of two places.
+    pub(crate) fn and(&self, other: &Stats) -> Stats {
+        Stats {
+            h2d_bytes: self.h2d_bytes + other.h2d_bytes,
+            d2h_bytes: self.d2h_bytes + other.d2h_bytes,
+            launches: self.launches + other.launches,
+            evictions: self.evictions + other.evictions,
+            passes: self.passes + other.passes,
+            steps: self.steps + other.steps,
+            fused: self.fused + other.fused,
+            fused_steps: self.fused_steps + other.fused_steps,
+            joined: self.joined + other.joined,
+            trials: self.trials + other.trials,
+            compiled: self.compiled + other.compiled,
+            compile_seconds: self.compile_seconds + other.compile_seconds,
+            file_read_bytes: self.file_read_bytes + other.file_read_bytes,
+            file_written_bytes: self.file_written_bytes + other.file_written_bytes,
+            busy: None,
+        }
+    }
+
     /// Steps that were done each time that data was on the device, on average; `None` if all of it stayed there.
     pub fn steps_per_residency(&self) -> Option<f64> {
         (self.passes > 0).then(|| self.steps as f64 / self.passes as f64)

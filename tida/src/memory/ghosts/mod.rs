@@ -1,5 +1,6 @@
 //! Ghosts in memory: which boxes are copied from where, and the copies on the host, on a device and between them.
 
+pub(crate) mod borders;
 pub(crate) mod compile;
 pub(crate) mod device;
 mod files;

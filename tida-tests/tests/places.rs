@@ -1,0 +1,507 @@
+//! Programs on several places give the bits that they give on one: cells, ghosts, reductions and files.
+
+use tida::prelude::*;
+use tida::{SimDevice, fill_ghosts};
+
+/// Numbers that look random, the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % sides
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.roll(of.len())]
+    }
+}
+
+/// The kinds of places, so many of each. Those of little memory have no room for all arrays of as many axes.
+fn accelerators(places: usize, axes: usize) -> Vec<(String, TileAcc)> {
+    let build = |name: &str, builder: tida::TileAccBuilder| (name.to_owned(), builder.build().unwrap());
+    let named = |kind: &str| TileAcc::builder().devices([format!("{kind}:{places}")]).threads(2);
+    let mut all = vec![
+        build("cpu", named("cpu")),
+        build("sim", named("sim")),
+        build("sim of little memory", named("sim").simulate(SimDevice::new()).memory_limit(48u64 << (10 + axes))),
+        build("both", TileAcc::builder().devices((0..places).map(|n| ["sim", "cpu"][n % 2])).threads(2)),
+    ];
+    if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() {
+        let devices = if two_opencl() { "0,1," } else { "0,0," };
+        let list: String = devices.chars().cycle().take(2 * places - 1).collect();
+        all.push(build("opencl", TileAcc::builder().devices([format!("opencl:{list}")]).threads(2)));
+    }
+    all
+}
+
+/// Whether there are two OpenCL devices, as with `POCL_DEVICES="pthread pthread"`.
+fn two_opencl() -> bool {
+    TileAcc::builder().device(Device::OpenCl).opencl_device(1).build().is_ok()
+}
+
+fn one() -> TileAcc {
+    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
+}
+
+/// What an array looks like.
+#[derive(Clone, Debug)]
+struct Shape<const D: usize> {
+    cells: [usize; D],
+    regions: [usize; D],
+    ghost: [[usize; 2]; D],
+    centering: [Centering; D],
+    faces: [[Boundary<f64>; 2]; D],
+}
+
+impl<const D: usize> Shape<D> {
+    fn draw(dice: &mut Dice, places: usize) -> Self {
+        let block = |d: usize| if d + 1 == D { 64 } else { 1 };
+        let mut regions = [1; D];
+        regions[0] = places * (1 + dice.roll(2));
+        (1..D).for_each(|d| regions[d] = 1 + dice.roll(2));
+        let cells = std::array::from_fn(|d| match block(d) {
+            1 => 4 * regions[d] + dice.roll(5),
+            _ => 64 * (regions[d] - 1) + 3 + dice.roll(61),
+        });
+        let ghost = std::array::from_fn(|_| [1 + dice.roll(2), 1 + dice.roll(2)]);
+        let centering = std::array::from_fn(|_| dice.pick(&[Centering::Cell, Centering::Cell, Centering::Face]));
+        let faces = std::array::from_fn(|_| {
+            let kinds = [
+                Boundary::Fixed(2.5),
+                Boundary::ReflectEven,
+                Boundary::ReflectOdd,
+                Boundary::Extrapolate(0),
+                Boundary::Extrapolate(1),
+                Boundary::Open,
+            ];
+            if dice.roll(3) == 0 { [Boundary::Periodic; 2] } else { [dice.pick(&kinds), dice.pick(&kinds)] }
+        });
+        Shape { cells, regions, ghost, centering, faces }
+    }
+
+    fn build(&self, acc: &TileAcc, format: Option<tida::array::Format>) -> TileArray<f64, D> {
+        let mut builder =
+            TileArray::<f64, D>::builder(self.cells).regions(self.regions).ghost(self.ghost).centering(self.centering);
+        for (axis, faces) in self.faces.iter().enumerate() {
+            builder = builder.boundary_face(axis, Side::Low, faces[0]).boundary_face(axis, Side::High, faces[1]);
+        }
+        if let Some(format) = format {
+            builder = builder.storage(format);
+        }
+        builder.build(acc).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|x| x.to_bits()).collect()
+}
+
+/// A value that no other cell has.
+fn value<const D: usize>(at: [usize; D], salt: usize) -> f64 {
+    let n = at.iter().fold(salt + 1, |n, x| n.wrapping_mul(1009).wrapping_add(x + 7));
+    (n % 100_003) as f64 / 256.0
+}
+
+/// The cells of an array, and all that each region's memory holds.
+fn everything<const D: usize>(u: &TileArray<f64, D>) -> Vec<u64> {
+    let mut all = bits(&u.read_box(u.domain()).unwrap());
+    for region in 0..u.regions() {
+        all.extend(bits(&u.read_grown_box(region, u.grown_box(region).unwrap()).unwrap()));
+    }
+    all
+}
+
+/// Sets what lies beyond open faces, which no fill does.
+fn set_users<const D: usize>(u: &mut TileArray<f64, D>, salt: usize) {
+    for region in 0..u.regions() {
+        let grown = u.grown_box(region).unwrap();
+        let at = |n: usize| value([region, n], salt);
+        let values: Vec<f64> = (0..grown.cells()).map(at).collect();
+        let cells = u.region_box(region).unwrap();
+        let kept = u.read_box(cells).unwrap();
+        u.write_grown_box(region, grown, &values).unwrap();
+        u.write_box(cells, &kept).unwrap();
+    }
+}
+
+macro_rules! programs {
+    ($name:ident, $d:literal, |$next:ident, $u:ident, $at:ident| $star:expr, $corners:expr) => {
+        /// Runs a random program; gives all that it sees.
+        fn $name(shape: &Shape<$d>, acc: &TileAcc, mut dice: Dice) -> Vec<u64> {
+            let format = (dice.roll(4) == 0).then_some(tida::array::Format::Range { bits: 16, min: -1e4, max: 1e4 });
+            let (mut u, mut v) = (shape.build(acc, format), shape.build(acc, format));
+            let salt = dice.roll(1000);
+            u.fill(|at| value(at, salt)).unwrap();
+            v.fill(|at| value(at, salt + 1)).unwrap();
+            set_users(&mut u, salt);
+            set_users(&mut v, salt + 5);
+            let mut seen = Vec::new();
+            for step in 0..4 + dice.roll(6) {
+                match dice.roll(8) {
+                    0..4 => {
+                        if dice.roll(2) == 0 {
+                            u.fill_ghosts().unwrap()
+                        } else {
+                            fill_ghosts((&mut u, &mut v)).unwrap()
+                        }
+                        let device = acc.places().iter().any(|place| place.device() != Device::Cpu);
+                        let mut tiles = v.tiles();
+                        if dice.roll(5) == 0 && device {
+                            tiles = tiles.device(Device::Cpu);
+                        }
+                        if dice.roll(4) == 0 {
+                            let domain = v.domain();
+                            tiles = tiles.within(domain.lo.map(|x| x + 1), domain.hi.map(|x| x - 1));
+                        }
+                        if dice.roll(2) == 0 {
+                            for tile in tiles {
+                                compute(&tile, (&mut v, &u), kernel!(|$next, $u, $at| $next[$at] = $star)).unwrap();
+                            }
+                        } else {
+                            for tile in tiles {
+                                compute(&tile, (&mut v, &u), kernel!(|$next, $u, $at| $next[$at] = $corners)).unwrap();
+                            }
+                        }
+                        std::mem::swap(&mut u, &mut v);
+                    }
+                    4 => {
+                        let sum = reduce(&u, Sum, kernel!(|u, at| u[at] * 0.37)).unwrap();
+                        let (at, most) = reduce(&u, ArgMax, kernel!(|u, at| u[at])).unwrap();
+                        let mut inner = u.domain();
+                        (inner.lo, inner.hi) = (inner.lo.map(|x| x + 1), inner.hi.map(|x| x - 1));
+                        let part = reduce_over(inner, (&u, &v), Sum, kernel!(|u, v, at| u[at] - v[at])).unwrap();
+                        seen.extend([sum.to_bits(), most.to_bits(), part.to_bits()]);
+                        seen.extend(at.map(|x| x as u64));
+                    }
+                    5 => {
+                        let mut cells = u.domain();
+                        for d in 0..$d {
+                            cells.lo[d] = dice.roll(cells.hi[d] as usize) as i64;
+                            cells.hi[d] = cells.lo[d] + 1 + dice.roll((cells.hi[d] - cells.lo[d]) as usize) as i64;
+                        }
+                        let values: Vec<f64> = (0..cells.cells()).map(|n| value([n], step)).collect();
+                        u.write_box(cells, &values).unwrap();
+                        seen.extend(bits(&u.read_box(cells).unwrap()));
+                        v.copy_box_from(&u, cells).unwrap();
+                    }
+                    6 => {
+                        let later = reduce_later(&u, Max, kernel!(|u, at| u[at])).unwrap();
+                        for tile in u.tiles() {
+                            compute(&tile, &mut u, kernel!(|u, at| u[at] = u[at] - later * 0.5)).unwrap();
+                        }
+                        v = u.clone();
+                    }
+                    _ => {
+                        v.copy_from(&u).unwrap();
+                        u.fill_ghosts().unwrap();
+                    }
+                }
+            }
+            acc.sync().unwrap();
+            fill_ghosts([&mut u, &mut v]).unwrap();
+            seen.extend(everything(&u));
+            seen.extend(everything(&v));
+            seen
+        }
+    };
+}
+
+programs!(lines, 1, |next, u, at| u[at - [1]] + 0.5 * u[at] - u[at + [1]], u[at + [1]] * 0.25 - u[at - [1]]);
+programs!(
+    planes,
+    2,
+    |next, u, at| 0.25 * (u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]]) - u[at],
+    u[at + [1, 1]] - 0.5 * u[at + [-1, 1]] + 0.125 * u[at + [1, -1]] - 0.3 * u[at - [1, 1]]
+);
+programs!(
+    solids,
+    3,
+    |next, u, at| u[at - [1, 0, 0]] + u[at + [1, 0, 0]] - 0.5 * (u[at - [0, 1, 0]] + u[at + [0, 1, 0]])
+        + u[at + [0, 0, 1]],
+    u[at + [1, 1, 1]] - 0.5 * u[at + [-1, 1, -1]] + 0.125 * u[at + [1, -1, 1]] - 0.3 * u[at - [1, 1, 1]]
+);
+
+/// Draws programs of so many axes and compares all kinds of places with one.
+fn compare<const D: usize>(seeds: std::ops::Range<u64>, run: fn(&Shape<D>, &TileAcc, Dice) -> Vec<u64>) {
+    for seed in seeds {
+        let mut dice = Dice(seed.wrapping_mul(0x9e3779b97f4a7c15) + D as u64);
+        let places = 1 + dice.roll(8);
+        let mut shape = Shape::draw(&mut dice, places);
+        if D == 1 {
+            // Segments of a reduction are not parted.
+            shape.centering = [Centering::Cell; D];
+        }
+        let program = dice.roll(1 << 20) as u64;
+        let expected = run(&shape, &one(), Dice(program));
+        for (name, acc) in accelerators(places, D) {
+            let got = run(&shape, &acc, Dice(program));
+            let at = got.iter().zip(&expected).position(|(got, expected)| got != expected);
+            assert!(
+                got == expected,
+                "seed {seed}: {places} places of {name} give other bits at {at:?} of {}: {shape:?}",
+                expected.len()
+            );
+        }
+    }
+}
+
+/// How many programs of each kind: `TIDA_PLACES_PROGRAMS` says more.
+fn programs() -> u64 {
+    std::env::var("TIDA_PLACES_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
+}
+
+#[test]
+fn programs_over_lines_give_the_bits_of_one_place() {
+    compare(0..programs(), lines);
+}
+
+#[test]
+fn programs_over_planes_give_the_bits_of_one_place() {
+    compare(0..programs(), planes);
+}
+
+#[test]
+fn programs_over_solids_give_the_bits_of_one_place() {
+    compare(0..programs() / 2, solids);
+}
+
+/// Steps of heat over cells that are periodic or not along the first axis.
+fn heat(acc: &TileAcc, cells: [usize; 3], periodic: bool) -> (TileArray<f64, 3>, TileArray<f64, 3>) {
+    let first = if periodic { Boundary::Periodic } else { Boundary::Fixed(1.0) };
+    let mut builder = TileArray::<f64, 3>::builder(cells).ghost(1).boundary(Boundary::Periodic);
+    builder = builder.boundary_face(0, Side::Low, first).boundary_face(0, Side::High, first);
+    let mut u = builder.build(acc).unwrap();
+    u.fill_value(1.0).unwrap();
+    let next = u.like().unwrap();
+    (u, next)
+}
+
+fn step(u: &mut TileArray<f64, 3>, next: &mut TileArray<f64, 3>) {
+    u.fill_ghosts().unwrap();
+    for tile in next.tiles() {
+        compute(
+            &tile,
+            (&mut *next, &*u),
+            kernel!(|next, u, at| {
+                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
+                next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
+            }),
+        )
+        .unwrap();
+    }
+    std::mem::swap(u, next);
+}
+
+/// A step of 256^3 numbers of 8 bytes on 4 places moves 6 planes of 512 KiB, 8 if the axis is periodic, and nothing else.
+#[test]
+fn a_step_moves_strips_and_nothing_else() {
+    for (periodic, strips) in [(false, 6), (true, 8)] {
+        let acc = TileAcc::builder().devices(["sim:4"]).build().unwrap();
+        let (mut u, mut next) = heat(&acc, [256, 256, 256], periodic);
+        // All is on the devices after two.
+        (0..2).for_each(|_| step(&mut u, &mut next));
+        acc.sync().unwrap();
+        let before = acc.bytes_copied();
+        step(&mut u, &mut next);
+        acc.sync().unwrap();
+        let after = acc.bytes_copied();
+        let moved = strips * (512 << 10);
+        assert_eq!((after.0 - before.0, after.1 - before.1), (moved, moved), "periodic: {periodic}");
+    }
+}
+
+/// What is wrong with strips is seen in the values.
+#[test]
+fn mistakes_in_strips_are_found() {
+    use tida::array::StripFault;
+    let run = |acc: &TileAcc| {
+        let (mut u, mut next) = heat(acc, [24, 8, 64], true);
+        u.fill(|at| value(at, 3)).unwrap();
+        (0..3).for_each(|_| step(&mut u, &mut next));
+        bits(&u.read_box(u.domain()).unwrap())
+    };
+    let expected = run(&one());
+    for kind in ["cpu:3", "sim:3"] {
+        let builder = || TileAcc::builder().devices([kind]).threads(2);
+        assert!(run(&builder().build().unwrap()) == expected, "{kind}");
+        for fault in [StripFault::Shallow, StripFault::Lost, StripFault::MissingWait] {
+            let got = run(&builder().plant_strips(fault).build().unwrap());
+            assert!(got != expected, "{fault:?} on {kind} changed nothing");
+        }
+    }
+}
+
+/// Work that fails on one place fails what needs it on others, and is told by its kernel and line.
+#[test]
+fn a_failure_on_one_place_is_that_of_what_needs_it() {
+    for kind in ["cpu:3", "sim:3"] {
+        let acc = TileAcc::builder().devices([kind]).threads(2).build().unwrap();
+        let mut u = TileArray::<i32, 2>::builder([12, 64]).ghost(1).boundary(Boundary::Fixed(1)).build(&acc).unwrap();
+        let mut next = u.like().unwrap();
+        for tile in u.tiles() {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] = 12 / (at[0] as i32 - 1))).unwrap(); // of the first place
+        }
+        let line = line!() - 2;
+        u.fill_ghosts().unwrap();
+        for tile in next.tiles() {
+            compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at - [1, 0]])).unwrap();
+        }
+        let rows = |lo, hi| GridBox::new([lo, 0], [hi, 64]);
+        // The second place has read the first one's cells, the third one has not.
+        let error = next.read_box(rows(4, 8)).unwrap_err();
+        assert_eq!((error.kind(), error.recorded().map(|at| at.line())), (ErrorKind::Division, Some(line)), "{error}");
+        assert!(next.read_box(rows(8, 12)).is_ok(), "{kind}");
+        assert!(acc.sync().is_ok(), "it was told");
+        let error = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Division);
+    }
+}
+
+/// Host access, files, views and copies are those of one array.
+#[test]
+fn the_host_sees_one_array() {
+    let folder = std::env::temp_dir().join(format!("tida-places-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    let make = |acc: &TileAcc| {
+        let builder =
+            TileArray::<[f32; 2], 2>::builder([9, 70]).regions([3, 2]).ghost(1).boundary(Boundary::ReflectEven);
+        let mut u = builder.build(acc).unwrap();
+        u.fill(|[row, column]| [row as f32, column as f32]).unwrap();
+        u
+    };
+    let one = make(&one());
+    one.save_npy(folder.join("one.npy")).unwrap();
+    for (number, kind) in ["cpu:3", "sim:2", "cpu:2"].into_iter().enumerate() {
+        let acc = TileAcc::builder().devices([kind]).threads(2).build().unwrap();
+        let mut u = make(&acc);
+        for tile in u.tiles() {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] = [u[at][0] + 0.0, u[at][1]])).unwrap();
+        }
+        let name = format!("{number}.npy");
+        u.save_npy(folder.join(&name)).unwrap();
+        assert!(read(&name) == read("one.npy"), "{kind}");
+        let npz = folder.join("all.npz");
+        tida::save(&npz, &[("u", &u)]).unwrap();
+        u.fill_value([0.0; 2]).unwrap();
+        tida::restore(&npz, &mut [("u", &mut u)]).unwrap();
+        let mut loaded = u.like().unwrap();
+        loaded.load_npy(folder.join("one.npy")).unwrap();
+        assert!(loaded.read_box(u.domain()).unwrap() == one.read_box(u.domain()).unwrap());
+        assert!(u.read_box(u.domain()).unwrap() == one.read_box(u.domain()).unwrap());
+        for region in 0..u.regions() {
+            assert_eq!(u.region_box(region), one.region_box(region));
+            let view =
+                |u: &TileArray<[f32; 2], 2>| u.with_component::<f32, _>(region, 1, |view| view.to_owned()).unwrap();
+            assert_eq!(view(&u), view(&one));
+            u.with_component_mut::<f32, _>(region, 0, |mut view| view.fill(region as f32)).unwrap();
+        }
+        let regions: Vec<usize> = u.tiles().map(|tile| tile.region()).collect();
+        assert_eq!(regions, (0..6).collect::<Vec<_>>());
+        let column: Vec<f32> = u.read_box(GridBox::new([0, 0], [9, 1])).unwrap().iter().map(|x| x[0]).collect();
+        assert_eq!(column, [0.0, 0.0, 0.0, 2.0, 2.0, 2.0, 4.0, 4.0, 4.0]);
+        assert_eq!(u.to_ndarray().unwrap()[[8, 69]][0], 5.0);
+        // Between distributions, by the host.
+        let mut other = TileArray::<[f32; 2], 2>::builder([9, 70]).distribute([9]).build(&acc).unwrap();
+        other.copy_from(&u).unwrap();
+        fill_ghosts((&mut other, &mut u)).unwrap();
+        let sums = [&u, &other].map(|u| reduce(u, Sum, kernel!(|u, at| u[at][0])).unwrap());
+        assert_eq!(sums[0].to_bits(), sums[1].to_bits());
+        assert!(other.read_box(u.domain()).unwrap() == u.read_box(u.domain()).unwrap());
+        u.discard();
+        u.copy_from(&other).unwrap();
+        let part = GridBox::new([2, 5], [8, 9]);
+        assert!(u.read_box(part).unwrap() == other.read_box(part).unwrap());
+        let later = u.read_box_later(GridBox::new([0, 0], [2, 3])).unwrap();
+        assert_eq!(later.get().unwrap()[5], [0.0, 2.0]);
+        assert_eq!(u.storage_report().unwrap().saturated, 0);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// What arrays on several places cannot do is refused with advice, before anything is touched.
+#[test]
+fn what_is_not_there_is_refused() {
+    let acc = TileAcc::builder().devices(["cpu:2"]).threads(2).build().unwrap();
+    let builder = TileArray::<f64, 2>::builder([16, 64]).ghost(1);
+    let (mut u, mut v) = (builder.build(&acc).unwrap(), builder.build(&acc).unwrap());
+    u.fill_value(1.0).unwrap();
+    let refused = |error: tida::Error| {
+        assert!(error.advice().contains("place"), "{error}");
+        assert!(error.to_string().contains("place"), "{error}");
+    };
+    let tile = v.tiles().next().unwrap();
+    refused(compute(&tile, (&mut v, all(&u)), kernel!(|v, u, at| v[at] = u[[0, 0]])).unwrap_err());
+    refused(tida::explain((&mut v, all(&u)), kernel!(|v, u, at| v[at] = u[[0, 0]])).unwrap_err());
+    let grown = v.tiles().grown(1).next().unwrap();
+    refused(compute(&grown, &mut v, kernel!(|v, at| v[at] = 1.0)).unwrap_err());
+    refused(
+        tida::sweep_along(0, tida::Forward, v.tiles(), &mut v, kernel!(|v, at| v[at] = v[at - [1, 0]] + 1.0))
+            .unwrap_err(),
+    );
+    u.fill_ghosts().unwrap();
+    refused(tida::fill_ghosts_with((0, Side::Low), &mut u, kernel!(|u, at| u[at] = 1.0)).unwrap_err());
+    refused(u.read_box_later(u.domain()).unwrap_err());
+    refused(u.with_box_later(u.domain(), |_| {}).unwrap_err());
+    let coarse_array = TileArray::<f64, 2>::builder([8, 64]).build(&acc).unwrap();
+    let error =
+        compute(&tile, (&mut v, tida::coarse(&coarse_array)), kernel!(|v, c, at| v[at] = c[[at[0] / 2, at[1]]]));
+    refused(error.unwrap_err());
+    refused(acc.timeline().unwrap_err());
+    let faces = TileArray::<f64, 1>::builder([256]).centering([Centering::Face]).build(&acc).unwrap();
+    refused(reduce(&faces, Sum, kernel!(|u, at| u[at])).unwrap_err());
+    assert_eq!(v.read_box(v.domain()).unwrap(), [0.0; 16 * 64]);
+    // Arrays that are distributed in another way.
+    let other = builder.clone().distribute([12, 4]).build(&acc).unwrap();
+    assert!(compute(&tile, (&mut v, &other), kernel!(|v, o, at| v[at] = o[at])).is_err());
+    // A loop on a part makes ghosts of all parts old.
+    for tile in u.tiles().within([0, 0], [2, 64]) {
+        compute(&tile, &mut u, kernel!(|u, at| u[at] = 3.0)).unwrap();
+    }
+    let last = v.tiles().last().unwrap();
+    let error = compute(&last, (&mut v, &u), kernel!(|v, u, at| v[at] = u[at - [1, 0]])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StaleGhost);
+    // Devices that cannot be named.
+    for names in [&["gpu"][..], &[], &["cpu:0"], &["hybrid"]] {
+        let names = names.iter().copied();
+        assert_eq!(TileAcc::builder().devices(names).build().unwrap_err().kind(), ErrorKind::Argument);
+    }
+    assert!(TileAcc::builder().devices(["cpu:2"]).device(Device::Cpu).build().is_err());
+    assert!(TileAcc::builder().devices(["cpu:2"]).backed_by(std::env::temp_dir()).build().is_err());
+    assert_eq!(acc.places().len(), 2);
+    assert!(acc.to_string().starts_with("2 places: CPU, 2 threads"), "{acc}");
+}
+
+/// The places and shares that a user asks for change no bit.
+#[test]
+fn shares_change_no_bit() {
+    let run = |acc: &TileAcc, shares: &[usize]| {
+        let mut builder = TileArray::<f64, 2>::builder([40, 70]).ghost([2, 1]).boundary(Boundary::Periodic);
+        if !shares.is_empty() {
+            builder = builder.distribute(shares);
+        }
+        let mut u = builder.build(acc).unwrap();
+        u.fill(|at| value(at, 9)).unwrap();
+        let mut next = u.like().unwrap();
+        for _ in 0..5 {
+            u.fill_ghosts().unwrap();
+            for tile in next.tiles() {
+                compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| next[at] = u[at - [2, 0]] * 0.5 + u[at + [1, 1]]),
+                )
+                .unwrap();
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        let sum = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap();
+        (bits(&u.read_box(u.domain()).unwrap()), sum.to_bits())
+    };
+    let expected = run(&one(), &[]);
+    let acc = TileAcc::builder().devices(["cpu:3", "sim"]).threads(2).build().unwrap();
+    for shares in [&[][..], &[10, 10, 10, 10], &[2, 3, 33, 2], &[38, 2], &[40]] {
+        assert!(run(&acc, shares) == expected, "{shares:?}");
+    }
+}

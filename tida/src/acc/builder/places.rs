@@ -1,0 +1,179 @@
+//! Accelerators of several places.
+
+use std::sync::Arc;
+
+use super::super::{Handle, TileAcc, settings};
+use super::{Device, TileAccBuilder, on_both_sides};
+use crate::error::{Error, ErrorKind};
+use crate::record::driver::start_threads;
+
+/// What a place has together with those beside it.
+pub(super) struct Beside {
+    /// The threads that run recorded work.
+    pub pool: Arc<rayon::ThreadPool>,
+    /// Places on the same device, itself included.
+    pub on_device: u64,
+}
+
+/// A device that is named, and which of its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    device: Device,
+    which: Option<String>,
+}
+
+/// Most places of an accelerator.
+const MOST: usize = 64;
+
+impl TileAccBuilder {
+    /// Runs on several devices at once: each is a *place*, and arrays are parted among the places. A loop over an
+    /// array runs on all of them, and ghosts travel between them. Results do not change.
+    ///
+    /// Devices are named `cpu`, `sim`, `cuda:0` or `opencl:1`: a kind, and of devices the number that
+    /// [`cuda_device`](Self::cuda_device) or [`opencl_device`](Self::opencl_device) takes. A list of numbers names
+    /// several of a kind (`cuda:0,1`); after `cpu` and `sim` comes how many there are to be (`sim:4`). A device that
+    /// is named twice is two places, each with its part of the memory. Without it the environment variable
+    /// `TIDA_DEVICES` decides, if neither a device is asked for nor one described: a list of such names, with spaces
+    /// between them.
+    ///
+    /// The first axis of an array is parted, so that each place has as many planes as the others, but for one; an array
+    /// of few planes has parts on the first places alone. The guide's chapter on several devices says what moves, and
+    /// what such arrays cannot do yet.
+    ///
+    /// ```
+    /// use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().devices(["cpu:2"]).build()?;
+    /// let mut u = TileArray::<f64, 2>::builder([8, 64]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+    /// u.fill(|[row, _]| row as f64)?;
+    /// u.fill_ghosts()?; // the first place has the last plane of the second now
+    /// let mut before = u.like()?;
+    /// for tile in u.tiles() {
+    ///     compute(&tile, (&mut before, &u), kernel!(|before, u, at| before[at] = u[at - [1, 0]]))?;
+    /// }
+    /// assert_eq!(before.read_box(GridBox::new([0, 0], [8, 1]))?, [7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// # Ok(()) }
+    /// ```
+    pub fn devices<S: Into<String>>(mut self, devices: impl IntoIterator<Item = S>) -> Self {
+        self.devices = Some(devices.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The places that are asked for, if they are several.
+    ///
+    /// # Errors
+    /// What names no device; a device that is asked for too; settings that places do not have.
+    pub(super) fn places(&self) -> Result<Option<Vec<Named>>, Error> {
+        let by_variable = match (&self.devices, self.device, &self.simulated) {
+            (None, None, None) => settings::devices()?,
+            _ => None,
+        };
+        let asked: Vec<String> = match (&self.devices, by_variable) {
+            (Some(devices), _) => devices.clone(),
+            (None, Some(text)) => text.split_whitespace().map(str::to_owned).collect(),
+            (None, None) => return Ok(None),
+        };
+        let refused = |found: String, advice: &str| Err(Error::new(ErrorKind::Argument, tried(&asked), found, advice));
+        if let Some(device) = self.device {
+            let found = format!("that the device `{}` is asked for too", device.name());
+            return refused(found, "leave one of `devices` and `device` out");
+        }
+        let mut all = Vec::new();
+        for name in &asked {
+            let Some(named) = parse(name) else {
+                let advice = "name devices as in cuda:0,1, opencl:0, sim:4 or cpu:2, with spaces between the kinds";
+                return refused(format!("`{name}`"), advice);
+            };
+            all.extend(named);
+        }
+        if all.is_empty() || all.len() > MOST {
+            return refused(format!("{} places", all.len()), "name 1 to 64");
+        }
+        if self.simulated.is_some() && all.iter().any(|named| named.device != Device::Sim) {
+            let advice = "name `sim` alone, or leave `simulate` out";
+            return refused("a description of a simulated device, and places of another kind".into(), advice);
+        }
+        if self.backed.is_some() {
+            let advice = "use one device, or keep arrays in memory";
+            return refused("arrays that lie in files (`backed_by`)".into(), advice);
+        }
+        Ok(Some(all))
+    }
+
+    /// Starts an accelerator of these places.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub(super) fn start_places(&self, places: &[Named]) -> Result<TileAcc, Error> {
+        let threads = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
+        let several = places.len() > 1;
+        let pool = if several { Some(start_threads(threads)?) } else { None };
+        let mut all = Vec::with_capacity(places.len());
+        for named in places {
+            let mut builder = TileAccBuilder { devices: None, ..self.clone() };
+            if self.simulated.is_none() {
+                builder.device = Some(named.device);
+            }
+            if let Some(which) = &named.which {
+                builder = match named.device {
+                    // `parse` has seen to it that it is a number.
+                    Device::Cuda => builder.cuda_device(which.parse().unwrap_or(0)),
+                    _ => builder.opencl_device(which),
+                };
+            }
+            let alike = places.iter().filter(|other| *other == named).count() as u64;
+            // Each simulated device is one of its own.
+            let on_device = if named.device == Device::Sim { 1 } else { alike };
+            all.push(builder.start(pool.clone().map(|pool| Beside { pool, on_device }))?);
+        }
+        match all.as_slice() {
+            [first, _, ..] => {
+                let (core, device) = (first.core().clone(), first.device());
+                let strip_fault = self.strip_fault;
+                let (hybrid, folder, missed) = (false, None, Vec::new());
+                let handle = Handle { core, places: all, device, hybrid, folder, strip_fault, missed };
+                Ok(TileAcc { handle: Arc::new(handle) })
+            }
+            _ => all.pop().ok_or_else(on_both_sides),
+        }
+    }
+}
+
+fn tried(asked: &[String]) -> String {
+    format!("run on the devices `{}`", asked.join(" "))
+}
+
+/// The devices of a name.
+fn parse(name: &str) -> Option<Vec<Named>> {
+    let (kind, which) = name.split_once(':').map_or((name, None), |(kind, which)| (kind, Some(which)));
+    let device = Device::from_name(kind).filter(|device| *device != Device::Hybrid)?;
+    let named = |which: Option<&str>| Named { device, which: which.map(str::to_owned) };
+    match (device, which) {
+        (_, None) => Some(vec![named(None)]),
+        (Device::Cpu | Device::Sim, Some(count)) => {
+            let count = count.parse().ok().filter(|count| (1..=MOST).contains(count))?;
+            Some(vec![named(None); count])
+        }
+        (_, Some(list)) => list.split(',').map(|one| one.parse::<u32>().ok().map(|_| named(Some(one)))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kinds_with_numbers() {
+        let all = |name: &str| {
+            let named = parse(name)?.into_iter();
+            Some(named.map(|of| format!("{} {}", of.device.name(), of.which.unwrap_or_default())).collect::<Vec<_>>())
+        };
+        assert_eq!(all("cuda:0,1").unwrap(), ["cuda 0", "cuda 1"]);
+        assert_eq!(all("opencl:1").unwrap(), ["opencl 1"]);
+        assert_eq!(all("sim:3").unwrap(), ["sim "; 3]);
+        assert_eq!(all("cpu").unwrap(), ["cpu "]);
+        for bad in ["", "gpu", "hybrid", "cuda:", "cuda:x", "cuda:0,", "sim:0", "sim:-1", "sim:1000", "cpu:1,2"] {
+            assert!(all(bad).is_none(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Arrays on several places: which part of an array each has.
+//!
+//! Such an array is several ordinary arrays, one a place. Each has a run of planes of the first axis, at the coordinates
+//! of the whole, and the planes of its neighbours next to them as ghosts ([`Layout::part`]). The array itself has no
+//! memory: what is done with it is done with its parts.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::TileArray;
+use super::strips::Route;
+use crate::acc::TileAcc;
+use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::memory::ages::Ages;
+use crate::memory::element::Element;
+use crate::memory::layout::{Centering, Cuts, Layout};
+
+/// How an array lies on several places.
+#[derive(Debug)]
+pub(crate) struct Placed<const D: usize> {
+    pub parts: Vec<PartOf<D>>,
+    /// What goes from one part to another when ghosts are filled.
+    pub routes: Vec<Route>,
+}
+
+/// The part of an array on a place.
+#[derive(Debug)]
+pub(crate) struct PartOf<const D: usize> {
+    pub place: usize,
+    pub layout: Arc<Layout<D>>,
+    /// Its first region, of those of the array.
+    pub first: usize,
+}
+
+impl<const D: usize> Placed<D> {
+    /// The part that has a region.
+    pub fn part_of(&self, region: usize) -> Option<&PartOf<D>> {
+        let after = self.parts.partition_point(|part| part.first <= region);
+        self.parts[..after].last()
+    }
+
+    /// Cells of the first axis on each place.
+    pub fn cells(&self) -> Vec<usize> {
+        let of = |at: &[i64]| at.first().zip(at.last()).map_or(0, |(first, last)| (last - first) as usize);
+        self.parts.iter().map(|part| of(&part.layout.cuts.at[0])).collect()
+    }
+}
+
+/// Fewest planes of a part, where nobody says how many.
+const FEWEST: usize = 4;
+
+/// Cuts an array for so many places, where the first axis is cut at multiples of `block` cells: gives the layers of
+/// regions that each place has. Cuts finer where there are fewer layers than places.
+pub(super) fn share<const D: usize>(cuts: &mut Cuts<D>, places: usize, block: usize) -> Vec<Range<usize>> {
+    let cells = cuts.cells[0];
+    let blocks = cells.div_ceil(block);
+    let parts = places.min(if block == 1 { cells / FEWEST } else { blocks }).max(1);
+    let layers = cuts.at[0].len() - 1;
+    if layers < parts {
+        cuts.at[0] = (0..=parts).map(|n| (n * blocks / parts * block).min(cells) as i64).collect();
+    }
+    let layers = cuts.at[0].len() - 1;
+    (0..parts).map(|n| n * layers / parts..(n + 1) * layers / parts).collect()
+}
+
+/// The same, where each place has so many cells of the first axis. None if that cannot be.
+pub(super) fn share_as<const D: usize>(
+    cuts: &mut Cuts<D>,
+    cells: &[usize],
+    places: usize,
+    block: usize,
+) -> Option<Vec<Range<usize>>> {
+    let mut ends = vec![0i64];
+    for count in cells {
+        let end = ends.last()?.checked_add(i64::try_from(*count).ok()?)?;
+        ends.push(end);
+    }
+    let end = cuts.cells[0] as i64;
+    let inner = &ends[1..ends.len() - 1];
+    let fits = ends.last() == Some(&end) && inner.iter().all(|at| *at % block as i64 == 0);
+    if cells.is_empty() || cells.len() > places || cells.contains(&0) || !fits {
+        return None;
+    }
+    cuts.at[0].extend(inner);
+    cuts.at[0].sort_unstable();
+    cuts.at[0].dedup();
+    let layer = |at: &i64| cuts.at[0].partition_point(|cut| cut < at);
+    Some(ends.windows(2).map(|part| layer(&part[0])..layer(&part[1])).collect())
+}
+
+impl<T: Element, const D: usize> TileArray<T, D> {
+    /// The part on a place; the array itself, if it lies on one.
+    pub(crate) fn on(&self, place: usize) -> &TileArray<T, D> {
+        self.parts.get(place).unwrap_or(self)
+    }
+
+    /// Whether it lies on the places of an accelerator of several, perhaps on one of them alone.
+    pub(crate) fn is_parted(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// The number of the part that has a region, and the region's number there.
+    pub(super) fn part_of(&self, region: usize) -> Option<(usize, usize)> {
+        let part = self.placed.as_ref().filter(|_| region < self.regions())?.part_of(region)?;
+        Some((part.place, region - part.first))
+    }
+
+    /// The parts of a box, each with the number of the array's part that has it, in the order of rows.
+    pub(super) fn of_parts(&self, cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
+        let parts = self.parts.iter().map(|part| part.layout.held.intersect(cells)).enumerate();
+        parts.filter(|(_, cells)| !cells.is_empty()).collect()
+    }
+
+    /// Runs `f` on each part that has some of a box; gives the failure of the work that was recorded first.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(super) fn each_part_of(
+        &self,
+        cells: &GridBox<D>,
+        mut f: impl FnMut(&TileArray<T, D>, GridBox<D>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let failed = self.of_parts(cells).into_iter().filter_map(|(number, cells)| f(&self.parts[number], cells).err());
+        Error::earliest(failed).map_or(Ok(()), Err)
+    }
+
+    /// As [`each_part_of`](Self::each_part_of), of parts that are to be changed.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(super) fn each_part_mut(
+        &mut self,
+        cells: &GridBox<D>,
+        mut f: impl FnMut(&mut TileArray<T, D>, GridBox<D>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let parts = self.of_parts(cells);
+        let failed = parts.into_iter().filter_map(|(number, cells)| f(&mut self.parts[number], cells).err());
+        Error::earliest(failed).map_or(Ok(()), Err)
+    }
+
+    /// The part that has all of a box, where that is one; the array itself, if it lies on one place.
+    ///
+    /// # Errors
+    /// A box of several parts.
+    pub(super) fn with_all(&self, cells: &GridBox<D>, tried: &str) -> Result<&TileArray<T, D>, Error> {
+        match self.of_parts(cells).as_slice() {
+            [] => Ok(self.parts.first().unwrap_or(self)),
+            [(number, _)] => Ok(&self.parts[*number]),
+            parts => Err(Error::new(
+                ErrorKind::Argument,
+                tried,
+                format!("that the box {:?}..{:?} lies on {} places", cells.lo, cells.hi, parts.len()),
+                "take the parts of the box on each place for themselves, or use `read_box`",
+            )),
+        }
+    }
+
+    /// Starts what all places have recorded: the host is about to wait for one of them, whose work may need theirs.
+    ///
+    /// # Errors
+    /// A call from inside a kernel.
+    #[track_caller]
+    pub(super) fn start_all(&self) -> Result<(), Error> {
+        if self.is_parted() { self.acc.flush() } else { Ok(()) }
+    }
+
+    /// An array of zeros that lies as this one does, whose parts share these ages.
+    pub(super) fn like_of(&self, ages: &Arc<Ages>) -> Result<TileArray<T, D>, Error> {
+        let parts = self.parts.iter().map(|part| part.like_of(ages)).collect::<Result<Vec<_>, _>>()?;
+        let (planar, regional) = (self.tracker.planar().cloned(), self.tracker.regional().cloned());
+        let of = (self.layout.clone(), self.boundaries.clone());
+        let memory = if parts.is_empty() { self.layout.clone() } else { Arc::new(self.layout.part(0..0, false)) };
+        let row = self.storage.shared_row();
+        let mut array = TileArray::with_memory(&self.acc, of, &memory, row, (ages, planar, regional))?;
+        (array.parts, array.placed) = (parts, self.placed.clone());
+        Ok(array)
+    }
+
+    /// Puts parts on the places of an accelerator, of these layers of regions each.
+    ///
+    /// # Errors
+    /// Memory that the system does not have.
+    pub(super) fn of_places(
+        acc: &TileAcc,
+        layout: Layout<D>,
+        boundaries: super::Boundaries<T, D>,
+        layers: &[Range<usize>],
+    ) -> Result<TileArray<T, D>, Error> {
+        let (layout, boundaries, ages) = (Arc::new(layout), Arc::new(boundaries), Arc::default());
+        let periodic = boundaries.any(0, 0, |boundary| matches!(boundary, super::Boundary::Periodic));
+        let of_layer = layout.regions.len() / layout.cuts.regions()[0].max(1);
+        let (mut parts, mut places) = (Vec::new(), Vec::new());
+        for (place, (layers, acc)) in layers.iter().zip(acc.places()).enumerate() {
+            let layout = Arc::new(layout.part(layers.clone(), periodic));
+            parts.push(TileArray::here(acc, layout.clone(), boundaries.clone(), &ages)?);
+            places.push(PartOf { place, layout, first: layers.start * of_layer });
+        }
+        let layouts: Vec<_> = places.iter().map(|part| part.layout.clone()).collect();
+        let routes = Route::all(&layouts, &boundaries, acc.strip_fault());
+        let nothing = Arc::new(layout.part(0..0, false));
+        let mut array = TileArray::with_memory(acc, (layout, boundaries), &nothing, None, (&ages, None, None))?;
+        (array.parts, array.placed) = (parts, Some(Arc::new(Placed { parts: places, routes })));
+        Ok(array)
+    }
+}
+
+/// Cells at whose multiples the first axis is cut.
+pub(super) fn block<const D: usize>() -> usize {
+    if D == 1 { super::builder::SEGMENT } else { 1 }
+}
+
+/// Whether a reduction of arrays so centred has segments that two places have a part of.
+pub(crate) fn shares_segments<const D: usize>(centering: &[Centering; D]) -> bool {
+    D == 1 && centering[0] == Centering::Face
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cuts(cells: usize, at: Vec<i64>) -> Cuts<2> {
+        Cuts { cells: [cells, 64], at: [at, vec![0, 64]] }
+    }
+
+    #[test]
+    fn places_have_runs_of_layers() {
+        let shared = |cells: usize, at: Vec<i64>, places: usize| {
+            let mut cuts = cuts(cells, at);
+            let layers = share(&mut cuts, places, 1);
+            (layers, cuts.at[0].clone())
+        };
+        assert_eq!(shared(32, vec![0, 32], 4), (vec![0..1, 1..2, 2..3, 3..4], vec![0, 8, 16, 24, 32]));
+        assert_eq!(shared(32, vec![0, 8, 16, 32], 2), (vec![0..1, 1..3], vec![0, 8, 16, 32]));
+        assert_eq!(shared(9, vec![0, 9], 4), (vec![0..1, 1..2], vec![0, 4, 9]));
+        assert_eq!(shared(3, vec![0, 3], 4), (vec![0..1], vec![0, 3]));
+        let mut line = Cuts { cells: [150], at: [vec![0, 150]] };
+        assert_eq!((share(&mut line, 8, 64), line.at[0].clone()), (vec![0..1, 1..2, 2..3], vec![0, 64, 128, 150]));
+    }
+
+    #[test]
+    fn places_have_what_the_user_says() {
+        let mut cut = cuts(10, vec![0, 5, 10]);
+        assert_eq!(share_as(&mut cut, &[3, 5, 2], 3, 1), Some(vec![0..1, 1..3, 3..4]));
+        assert_eq!(cut.at[0], [0, 3, 5, 8, 10]);
+        for bad in [&[3, 5][..], &[10, 0], &[], &[2, 2, 6], &[5, 6], &[usize::MAX, 1]] {
+            assert_eq!(share_as(&mut cuts(10, vec![0, 10]), bad, 2, 1), None, "{bad:?}");
+        }
+        let mut line = Cuts { cells: [150], at: [vec![0, 150]] };
+        assert_eq!(share_as(&mut line, &[100, 50], 2, 64), None);
+        assert_eq!(share_as(&mut line, &[128, 22], 2, 64), Some(vec![0..1, 1..2]));
+    }
+}

@@ -1,0 +1,106 @@
+//! What the parts of an array on several places give one another as ghosts beyond their borders.
+
+use super::super::element::Element;
+use super::super::layout::{Boundaries, Boundary, Layout};
+use super::super::parts::OfRegion;
+use crate::grid::GridBox;
+
+/// A mistake in what parts give one another, made on purpose, so that tests are known to find such mistakes.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StripFault {
+    /// The outermost plane of ghosts is not given.
+    Shallow,
+    /// One part gives another one nothing.
+    Lost,
+    /// Who takes does not wait for who gives.
+    MissingWait,
+}
+
+/// The boxes that one part of an array gives another one, and the ghosts that they are for: beyond borders of the first
+/// axis.
+pub(crate) fn strips<T: Element, const D: usize>(
+    from: &Layout<D>,
+    to: &Layout<D>,
+    boundaries: &Boundaries<T, D>,
+    fault: Option<StripFault>,
+) -> Vec<(OfRegion, OfRegion)> {
+    let mut pairs: Vec<_> = (0..2).flat_map(|side| beyond(from, to, boundaries, side)).collect();
+    if fault == Some(StripFault::Shallow) {
+        pairs.iter_mut().for_each(|pair| without_outermost(to, pair));
+        pairs.retain(|(_, (_, cells))| !cells.is_empty());
+    }
+    pairs
+}
+
+/// The same beyond the border on one side.
+fn beyond<T: Element, const D: usize>(
+    from: &Layout<D>,
+    to: &Layout<D>,
+    boundaries: &Boundaries<T, D>,
+    side: usize,
+) -> Vec<(OfRegion, OfRegion)> {
+    if !to.borders[0][side] {
+        return Vec::new();
+    }
+    let mut ghosts = to.domain();
+    // Ghosts that are the user's go along: nothing sets those beside a border anew. A corner is that of its first face.
+    let mut users = false;
+    for axis in 1..D {
+        let is_users = |side| boundaries.any(axis, side, |boundary| matches!(boundary, Boundary::Open));
+        if users || is_users(0) {
+            ghosts.lo[axis] -= to.ghost[axis][0] as i64;
+        }
+        if users || is_users(1) {
+            ghosts.hi[axis] += to.ghost[axis][1] as i64;
+        }
+        users |= is_users(0) || is_users(1);
+    }
+    (ghosts.lo[0], ghosts.hi[0]) = match side {
+        0 => (to.held.lo[0] - to.ghost[0][0] as i64, to.held.lo[0]),
+        _ => (to.held.hi[0], to.held.hi[0] + to.ghost[0][1] as i64),
+    };
+    // Beyond the domain are the planes of its other end.
+    let domain = to.domain();
+    let period = to.cuts.cells[0] as i64;
+    let shift = match side {
+        0 if to.held.lo[0] == domain.lo[0] => period,
+        1 if to.held.hi[0] == domain.hi[0] => -period,
+        _ => 0,
+    };
+    let moved = |cells: GridBox<D>, by: i64| {
+        let mut moved = cells;
+        (moved.lo[0], moved.hi[0]) = (cells.lo[0] + by, cells.hi[0] + by);
+        moved
+    };
+    let mut pairs = Vec::new();
+    for taker in 0..to.regions.len() {
+        let wanted = moved(to.realm(taker).intersect(&ghosts), shift);
+        if wanted.is_empty() {
+            continue;
+        }
+        let mut near = wanted;
+        (near.lo[0], near.hi[0]) = (near.lo[0].max(from.held.lo[0]), near.hi[0].min(from.held.hi[0]));
+        for giver in from.owners(&near) {
+            let mut has = from.realm(giver);
+            (has.lo[0], has.hi[0]) = (from.regions[giver].valid.lo[0], from.regions[giver].valid.hi[0]);
+            let cells = has.intersect(&wanted);
+            if !cells.is_empty() {
+                pairs.push(((giver, cells.widen()), (taker, moved(cells, -shift).widen())));
+            }
+        }
+    }
+    pairs
+}
+
+/// Leaves out the ghosts furthest from the cells of the part.
+fn without_outermost<const D: usize>(to: &Layout<D>, (given, taken): &mut (OfRegion, OfRegion)) {
+    let first = 4 - D;
+    if taken.1.lo[first] < to.held.lo[0] {
+        taken.1.lo[first] += 1;
+        given.1.lo[first] += 1;
+    } else {
+        taken.1.hi[first] -= 1;
+        given.1.hi[first] -= 1;
+    }
+}
