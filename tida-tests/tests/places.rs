@@ -32,6 +32,11 @@ fn accelerators(places: usize, axes: usize) -> Vec<(String, TileAcc)> {
         let list: String = devices.chars().cycle().take(2 * places - 1).collect();
         all.push(build("opencl", TileAcc::builder().devices([format!("opencl:{list}")]).threads(2)));
     }
+    if std::env::var_os("TIDA_REQUIRE_CUDA").is_some() {
+        let two = TileAcc::builder().device(Device::Cuda).cuda_device(1).build().is_ok();
+        let list: String = if two { "0,1," } else { "0,0," }.chars().cycle().take(2 * places - 1).collect();
+        all.push(build("cuda", TileAcc::builder().devices([format!("cuda:{list}")]).threads(2)));
+    }
     all
 }
 
@@ -503,5 +508,28 @@ fn shares_change_no_bit() {
     let acc = TileAcc::builder().devices(["cpu:3", "sim"]).threads(2).build().unwrap();
     for shares in [&[][..], &[10, 10, 10, 10], &[2, 3, 33, 2], &[38, 2], &[40]] {
         assert!(run(&acc, shares) == expected, "{shares:?}");
+    }
+}
+
+/// Prints what a step costs on devices that `TIDA_PLACES_MEASURED` names, such as `cuda:0;cuda:0,1`: each place has as
+/// many cells.
+#[test]
+#[ignore = "it measures"]
+fn what_a_step_costs() {
+    let devices = std::env::var("TIDA_PLACES_MEASURED").unwrap_or_else(|_| "cpu:1;cpu:2".into());
+    let size = std::env::var("TIDA_PLACES_SIZE").ok().and_then(|size| size.parse().ok()).unwrap_or(64);
+    for names in devices.split(';') {
+        let acc = TileAcc::builder().devices([names]).fuse(tida::Fuse::Off).build().unwrap();
+        let places = acc.places().len();
+        let (mut u, mut next) = heat(&acc, [size * places, size, size], true);
+        (0..5).for_each(|_| step(&mut u, &mut next));
+        acc.sync().unwrap();
+        let (start, steps) = (std::time::Instant::now(), 50);
+        (0..steps).for_each(|_| step(&mut u, &mut next));
+        acc.sync().unwrap();
+        let seconds = start.elapsed().as_secs_f64() / f64::from(steps);
+        let cells = (size * size * size * places) as f64;
+        println!("{names}, {size}^3 a place: {:.3} ms a step, {:.2} Gcell/s", seconds * 1e3, cells / seconds / 1e9);
+        assert!(u.read_box(GridBox::new([0, 0, 0], [1, 1, 2])).unwrap().iter().all(|x| (x - 1.0).abs() < 1e-9));
     }
 }
