@@ -298,7 +298,7 @@ fn step(u: &mut TileArray<f64, 3>, next: &mut TileArray<f64, 3>) {
     std::mem::swap(u, next);
 }
 
-/// A step of 256^3 numbers of 8 bytes on 4 places moves 6 planes of 512 KiB, 8 if the axis is periodic, and nothing else.
+/// A step of 256^3 numbers of 8 bytes on 4 places moves 6 planes of 512 KiB, 8 if the axis is periodic, and no more.
 #[test]
 fn a_step_moves_strips_and_nothing_else() {
     for (periodic, strips) in [(false, 6), (true, 8)] {

@@ -164,8 +164,8 @@ impl TileAcc {
         Some(device.backend().facts().name.as_str())
     }
 
-    /// Bytes of memory of that device: all, and those free now if the driver says. Of several places the sums; places on
-    /// one device share its memory, and each counts all of it.
+    /// Bytes of memory of that device: all, and those free now if the driver says. Of several places the sums; places
+    /// on one device share its memory, and each counts all of it.
     ///
     /// ```
     /// # use tida::prelude::*;

@@ -175,8 +175,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     ///
     /// # Errors
-    /// A box that reaches outside the domain, or that several [places](crate::TileAcc::places) have a part of; no memory
-    /// for the result. Failed work shows at [`BoxValues::get`].
+    /// A box that reaches outside the domain, or that several [places](crate::TileAcc::places) have a part of; no
+    /// memory for the result. Failed work shows at [`BoxValues::get`].
     #[track_caller]
     pub fn read_box_later(&self, cells: GridBox<D>) -> Result<BoxValues<T>, Error> {
         outside_kernels("read a box")?;

@@ -5,16 +5,18 @@
 //! node of the other one (*take*), which waits for it. Memory that holds codes gives codes.
 
 use std::panic::Location;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::acc::TileAcc;
+use crate::device::core::DeviceCore;
+use crate::device::passages::Passage;
 use crate::error::{Error, ErrorKind};
 use crate::grid::narrow;
 use crate::memory::element::Element;
 use crate::memory::ghosts::borders::{StripFault, strips};
 use crate::memory::layout::{Boundaries, Layout};
 use crate::memory::node::{Done, Node, Queue, Work};
-use crate::memory::parts::{Batch, OfRegion, PackedBox, packed};
+use crate::memory::parts::{Batch, OfRegion, OnTheWay, PackedBox, Sent, packed};
 use crate::memory::rows::Row;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
@@ -49,16 +51,27 @@ trait Strips: Send + Sync + std::fmt::Debug {
     ///
     /// # Safety
     /// As [`Storage::send_boxes`].
-    unsafe fn send(&self, queue: &Queue<'_>, storage: &Storage) -> Result<Sending, Error>;
-    /// Puts what sets the boxes on a device into the stream of a node.
+    unsafe fn send(&self, queue: &Queue<'_>, storage: &Storage) -> Result<(Option<Sent>, Vec<OfRegion>), Error>;
+    /// Puts what packs the boxes on a device, where they stay, into the stream of a node. Nothing if the host has some.
     ///
     /// # Safety
-    /// As [`Storage::receive_boxes`].
-    unsafe fn receive(&self, queue: &Queue<'_>, storage: &Storage, message: &[u8]) -> Result<Done, Error>;
+    /// As [`Storage::move_boxes`].
+    unsafe fn pack_there(&self, queue: &Queue<'_>, storage: &Storage) -> Result<Option<OnTheWay>, Error>;
+    /// Puts what sets the boxes on a device, from where they lie packed in the host's memory or in a passage of that
+    /// device, into the stream of a node.
+    ///
+    /// # Safety
+    /// As [`Storage::receive_boxes`] and [`Storage::move_boxes`].
+    unsafe fn receive(&self, queue: &Queue<'_>, storage: &Storage, from: Packed) -> Result<OnTheWay, Error>;
 }
 
-/// What is on its way, and the boxes that are not: the host has them.
-type Sending = (Option<crate::memory::parts::Sent>, Vec<OfRegion>);
+/// Where boxes lie packed.
+enum Packed {
+    /// In the host's memory.
+    Host(*mut u8),
+    /// On the device that is to unpack them.
+    Device(Passage),
+}
 
 #[derive(Debug)]
 struct Of<const D: usize> {
@@ -114,21 +127,29 @@ impl<const D: usize> Strips for Of<D> {
         }
     }
 
-    unsafe fn send(&self, queue: &Queue<'_>, storage: &Storage) -> Result<Sending, Error> {
-        let boxes: Vec<OfRegion> = self.given.parts.iter().map(|part| (part.region, part.cells)).collect();
+    unsafe fn send(&self, queue: &Queue<'_>, storage: &Storage) -> Result<(Option<Sent>, Vec<OfRegion>), Error> {
         // SAFETY: the array has this layout; the rest is handed on.
-        unsafe { storage.send_boxes(queue, (&self.from.wide, &self.from.element), &boxes) }
+        unsafe { storage.send_boxes(queue, (&self.from.wide, &self.from.element), &self.given.boxes()) }
     }
 
-    unsafe fn receive(&self, queue: &Queue<'_>, storage: &Storage, message: &[u8]) -> Result<Done, Error> {
+    unsafe fn pack_there(&self, queue: &Queue<'_>, storage: &Storage) -> Result<Option<OnTheWay>, Error> {
+        if !storage.are_there(&self.given.boxes()) {
+            return Ok(None);
+        }
+        let array = (&*self.from.wide, &self.from.element);
+        // SAFETY: the array has this layout; the rest is handed on.
+        unsafe { storage.move_boxes(queue, array, &self.given, None).map(Some) }
+    }
+
+    unsafe fn receive(&self, queue: &Queue<'_>, storage: &Storage, from: Packed) -> Result<OnTheWay, Error> {
         let array = (&*self.to.wide, &self.to.element);
         // SAFETY: the array has this layout; the rest is handed on.
-        let coming = unsafe { storage.receive_boxes(queue, array, &self.taken, message)? };
-        let device = queue.device.clone();
-        Ok(Box::new(move || {
-            device.passages().give(coming.passage);
-            Ok(())
-        }))
+        unsafe {
+            match from {
+                Packed::Host(values) => storage.receive_boxes(queue, array, &self.taken, values),
+                Packed::Device(passage) => storage.move_boxes(queue, array, &self.taken, Some(passage)),
+            }
+        }
     }
 }
 
@@ -162,17 +183,61 @@ impl Route {
     }
 }
 
-/// Values on their way, aligned as threads copy them.
-type Message = Arc<Mutex<Vec<u128>>>;
+/// What one array gives, on its way.
+enum Letter {
+    /// In memory of the host, aligned as threads copy it.
+    Values(Vec<u128>),
+    /// In a passage of a device: in the host's memory, or on that device if it is for a place there.
+    Passage { passage: Passage, of: Arc<DeviceCore>, stays: bool, bytes: usize },
+}
 
-/// An array that gives or takes: what, where it is, and where in the message its part begins, in bytes.
-type Carried = (Arc<dyn Strips>, Arc<Tracker>, usize);
+impl Letter {
+    /// So many bytes of zeros.
+    fn new(bytes: usize) -> Letter {
+        Letter::Values(vec![0; bytes.div_ceil(size_of::<u128>())])
+    }
+
+    /// Where it lies in the host's memory.
+    fn start(&mut self) -> *mut u8 {
+        match self {
+            Letter::Values(values) => values.as_mut_ptr().cast(),
+            Letter::Passage { passage, .. } => passage.host.start(),
+        }
+    }
+
+    /// Brings it to the host's memory, if it stayed on a device.
+    ///
+    /// # Errors
+    /// A copy that failed.
+    fn bring_home(&mut self) -> Result<(), Error> {
+        let Letter::Passage { passage, of, stays: true, bytes } = self else { return Ok(()) };
+        let to = passage.host.start();
+        let from = passage.on_device(of.backend())?;
+        // SAFETY: both memories have room for the batch, which the work that packed it has left there.
+        unsafe { of.download_now(from, 0, to, *bytes) }
+    }
+
+    /// Gives back what it lay in.
+    fn end(self) {
+        if let Letter::Passage { passage, of, .. } = self {
+            of.passages().give(passage);
+        }
+    }
+}
+
+/// A message: a letter for each array of a call.
+type Message = Arc<Mutex<Vec<Letter>>>;
+
+/// What is in a message.
+fn letters(message: &Message) -> MutexGuard<'_, Vec<Letter>> {
+    message.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An array that gives or takes: what, and where it is.
+type Carried = (Arc<dyn Strips>, Arc<Tracker>);
 
 /// An array of a call: its places with the trackers of its parts, and what they give one another.
 pub(super) type Exchanged<'a> = (&'a [(TileAcc, Arc<Tracker>)], &'a [Route]);
-
-/// Bytes of a message, of values that are aligned so.
-const UNIT: usize = size_of::<u128>();
 
 /// Records that the parts of arrays give one another what they have as ghosts beyond borders.
 pub(super) fn exchange(arrays: &[Exchanged<'_>], fault: Option<StripFault>, recorded: &'static Location<'static>) {
@@ -183,28 +248,25 @@ pub(super) fn exchange(arrays: &[Exchanged<'_>], fault: Option<StripFault>, reco
     if fault == Some(StripFault::Lost) {
         pairs.pop();
     }
-    let mut messages = Vec::new();
+    // All that is given is recorded first, so that no place waits for what is not recorded.
+    let mut given = Vec::new();
     for (from, to) in pairs {
-        let (mut give, mut take, mut bytes, mut places) = (Vec::new(), Vec::new(), 0, None);
+        let (mut give, mut take, mut places) = (Vec::new(), Vec::new(), None);
         for (parts, routes) in arrays {
             for route in routes.iter().filter(|route| (route.from, route.to) == (from, to)) {
                 let (giver, taker) = (&parts[from], &parts[to]);
-                give.push((route.strips.clone(), giver.1.clone(), bytes));
-                take.push((route.strips.clone(), taker.1.clone(), bytes));
-                bytes += route.strips.given().bytes.next_multiple_of(UNIT);
+                give.push((route.strips.clone(), giver.1.clone()));
+                take.push((route.strips.clone(), taker.1.clone()));
                 places = Some((&giver.0, &taker.0));
             }
         }
-        messages.extend(places.map(|(giver, taker)| (giver, taker, give, take, bytes)));
-    }
-    // All that is given is recorded first, so that no place waits for what is not recorded.
-    let mut given = Vec::new();
-    for (giver, taker, give, take, bytes) in messages {
-        let message: Message = Arc::new(Mutex::new(vec![0; bytes / UNIT]));
-        let node = record_give(giver, give, &message, recorded);
+        let Some((giver, taker)) = places else { continue };
+        let message = Message::default();
+        let node = record_give((giver, taker), give, &message, recorded);
         // As if it had run before the other one.
+        let early = || take.iter().map(|(strips, _): &Carried| Letter::new(strips.given().bytes)).collect();
         let message = match fault {
-            Some(StripFault::MissingWait) => Arc::new(Mutex::new(vec![0; bytes / UNIT])),
+            Some(StripFault::MissingWait) => Arc::new(Mutex::new(early())),
             _ => message,
         };
         given.push((node, taker, take, message));
@@ -214,60 +276,59 @@ pub(super) fn exchange(arrays: &[Exchanged<'_>], fault: Option<StripFault>, reco
     }
 }
 
-/// Runs `f` with the address of a message.
-fn with_message<T>(message: &Message, f: impl FnOnce(*mut u8) -> T) -> T {
-    f(message.lock().unwrap_or_else(PoisonError::into_inner).as_mut_ptr().cast())
-}
-
-/// The regions that a message is about, with how they are touched.
-fn touches(
-    carried: &[Carried],
-    batch: impl Fn(&dyn Strips) -> &Batch,
-    mode: impl Fn(&dyn Strips) -> Mode,
-) -> Vec<Touch> {
+/// The regions that a message is about, touched in this way.
+fn touches(carried: &[Carried], batch: impl Fn(&dyn Strips) -> &Batch, mode: Mode) -> Vec<Touch> {
     let mut touches: Vec<Touch> = Vec::new();
-    for (strips, tracker, _) in carried {
+    for (strips, tracker) in carried {
         let mut regions: Vec<usize> = batch(&**strips).parts.iter().map(|part| part.region).collect();
         regions.sort_unstable();
         regions.dedup();
-        touches.extend(regions.into_iter().map(|region| Touch::new(tracker, Some(region), mode(&**strips))));
+        touches.extend(regions.into_iter().map(|region| Touch::new(tracker, Some(region), mode)));
     }
     touches
 }
 
 /// Whether all arrays are to be on the device; keeps their room there until it is dropped.
 fn there(place: &TileAcc, carried: &[Carried]) -> Option<impl Sized + use<>> {
-    let trackers: Vec<&Arc<Tracker>> = carried.iter().map(|(_, tracker, _)| tracker).collect();
+    let trackers: Vec<&Arc<Tracker>> = carried.iter().map(|(_, tracker)| tracker).collect();
     let all = place.core().device.is_some() && trackers.iter().all(|tracker| tracker.side() == Side::Device);
     all.then(|| place.core().try_reserve(&trackers)).flatten()
 }
 
+/// Packs what an array gives in the host's memory.
+///
+/// # Safety
+/// The tracker is that of the array, whose boxes nobody writes meanwhile.
+unsafe fn packed_here((strips, tracker): &Carried) -> Letter {
+    let mut letter = Letter::new(strips.given().bytes);
+    for part in &strips.given().parts {
+        // SAFETY: the caller's promise; the letter has room for the batch.
+        unsafe { strips.pack(tracker.storage(), part, letter.start()) };
+    }
+    letter
+}
+
 /// Records that a message is made.
 fn record_give(
-    place: &TileAcc,
+    (place, to): (&TileAcc, &TileAcc),
     give: Vec<Carried>,
     message: &Message,
     recorded: &'static Location<'static>,
 ) -> Arc<Node> {
-    let has_ghosts = give.iter().any(|(strips, ..)| strips.gives_ghosts());
+    let has_ghosts = give.iter().any(|(strips, _)| strips.gives_ghosts());
     // Ghosts come to where the array is; cells are looked at where they are.
-    let touched = touches(&give, |s| s.given(), |_| if has_ghosts { Mode::Read } else { Mode::Look });
+    let touched = touches(&give, |s| s.given(), if has_ghosts { Mode::Read } else { Mode::Look });
     let kept = if has_ghosts { there(place, &give) } else { None };
     let on_device = place.core().device.is_some() && (!has_ghosts || kept.is_some());
     let message = message.clone();
+    let backend = |place: &TileAcc| place.core().device.as_ref().map(|device| device.backend().clone());
+    let stays = backend(place).zip(backend(to)).is_some_and(|(from, to)| Arc::ptr_eq(&from, &to));
     let work = if on_device {
-        Work::Device(Box::new(move |queue| send(queue, give, message)))
+        Work::Device(Box::new(move |queue| send(queue, give, message, stays)))
     } else {
         Work::Host(Box::new(move || {
-            with_message(&message, |message| {
-                for (strips, tracker, at) in &give {
-                    for part in &strips.given().parts {
-                        // SAFETY: the storage is that of the array; the node's touches keep all work away that writes
-                        // the boxes, and the message has room for them from there on.
-                        unsafe { strips.pack(tracker.storage(), part, message.wrapping_add(*at)) };
-                    }
-                }
-            });
+            // SAFETY: the node's touches keep all work away that writes the boxes.
+            letters(&message).extend(give.iter().map(|carried| unsafe { packed_here(carried) }));
             Ok(())
         }))
     };
@@ -276,49 +337,83 @@ fn record_give(
     node
 }
 
-/// Puts what makes a message into the stream of a node.
-fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Message) -> Result<Done, Error> {
-    let mut coming = Vec::new();
+/// What an array gives, as the commands of a node bring it.
+enum Coming {
+    /// All in a passage, which stays on the device or is at the host.
+    Passage(OnTheWay, bool),
+    /// Some boxes; the host had the others.
+    Some(Letter, Option<Sent>),
+}
+
+/// Puts what makes a message into the stream of a node. It `stays` where it is for a place on the same device.
+fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Message, stays: bool) -> Result<Done, Error> {
+    let mut all = Vec::new();
     queue.enqueue(|| {
-        for (strips, tracker, at) in give {
-            // SAFETY: the storage is that of the array; the node's touches keep all work away that writes the boxes.
-            let (sent, here) = unsafe { strips.send(queue, tracker.storage())? };
-            with_message(&message, |message| {
-                let is_here = |part: &&PackedBox| here.contains(&(part.region, part.cells));
-                for part in strips.given().parts.iter().filter(is_here) {
-                    // SAFETY: as above, and the message has room for them from there on.
-                    unsafe { strips.pack(tracker.storage(), part, message.wrapping_add(at)) };
+        for (strips, tracker) in &give {
+            let storage = tracker.storage();
+            if stays {
+                // SAFETY: the storage is that of the array; the node's touches keep all work away that writes the
+                // boxes.
+                if let Some(packed) = unsafe { strips.pack_there(queue, storage)? } {
+                    all.push(Coming::Passage(packed, true));
+                    continue;
                 }
-            });
-            coming.extend(sent.map(|sent| (strips, tracker, at, sent)));
+            }
+            // SAFETY: as above.
+            let (sent, here) = unsafe { strips.send(queue, storage)? };
+            if let (Some(_), true) = (&sent, here.is_empty()) {
+                // The batch is all that is given, in the same order.
+                all.extend(sent.map(|(_, coming)| Coming::Passage(coming, false)));
+                continue;
+            }
+            let mut letter = Letter::new(strips.given().bytes);
+            for part in strips.given().parts.iter().filter(|part| here.contains(&(part.region, part.cells))) {
+                // SAFETY: as above; the letter has room for the batch.
+                unsafe { strips.pack(storage, part, letter.start()) };
+            }
+            all.push(Coming::Some(letter, sent));
         }
         Ok(())
     })?;
     let device = queue.device.clone();
     Ok(Box::new(move || {
-        for (strips, tracker, at, (batch, on_the_way)) in coming {
-            let from = on_the_way.passage.host.start();
-            with_message(&message, |message| {
-                for part in &batch.parts {
-                    let to = strips.given().parts.iter().find(|to| (to.region, to.cells) == (part.region, part.cells));
-                    let Some(to) = to else { continue };
-                    let end = |of: &Batch, start: usize| {
-                        let next = of.parts.iter().map(|other| other.start).filter(|other| *other > start).min();
-                        next.unwrap_or(of.bytes)
-                    };
-                    let bytes = (end(&batch, part.start) - part.start).min(end(strips.given(), to.start) - to.start);
-                    // SAFETY: the box is in the passage by now, packed as in the message, which has room for it.
-                    unsafe {
-                        let to = message.wrapping_add(at + to.start);
-                        std::ptr::copy_nonoverlapping(from.wrapping_add(part.start), to, bytes);
-                    }
+        for ((strips, _), coming) in give.iter().zip(all) {
+            let letter = match coming {
+                Coming::Passage(coming, stays) => {
+                    Letter::Passage { passage: coming.passage, of: device.clone(), stays, bytes: strips.given().bytes }
                 }
-            });
-            device.passages().give(on_the_way.passage);
-            drop(tracker);
+                Coming::Some(mut letter, sent) => {
+                    if let Some((batch, coming)) = sent {
+                        // SAFETY: the batch is in the passage by now, and the letter has room for all.
+                        unsafe { add_batch(strips.given(), &batch, coming.passage.host.start(), letter.start()) };
+                        device.passages().give(coming.passage);
+                    }
+                    letter
+                }
+            };
+            letters(&message).push(letter);
         }
         Ok(())
     }))
+}
+
+/// Copies boxes of a batch, which lie packed from an address on, to their places among those of another batch.
+///
+/// # Safety
+/// Both addresses have the bytes of their batches.
+unsafe fn add_batch(all: &Batch, some: &Batch, from: *const u8, to: *mut u8) {
+    let end = |of: &Batch, start: usize| {
+        let next = of.parts.iter().map(|other| other.start).filter(|other| *other > start).min();
+        next.unwrap_or(of.bytes)
+    };
+    for part in &some.parts {
+        let place = all.parts.iter().find(|other| (other.region, other.cells) == (part.region, part.cells));
+        let Some(place) = place else { continue };
+        // What is between parts may differ.
+        let bytes = (end(some, part.start) - part.start).min(end(all, place.start) - place.start);
+        // SAFETY: the caller's promise.
+        unsafe { std::ptr::copy_nonoverlapping(from.wrapping_add(part.start), to.wrapping_add(place.start), bytes) };
+    }
 }
 
 /// Records that a message is taken, once the node that makes it has ended.
@@ -329,39 +424,50 @@ fn record_take(
     given: &Arc<Node>,
     recorded: &'static Location<'static>,
 ) {
-    let touched = touches(&take, |s| s.taken(), |_| Mode::Update);
+    let touched = touches(&take, |s| s.taken(), Mode::Update);
     let kept = there(place, &take);
     let work = if kept.is_some() {
-        Work::Device(Box::new(move |queue| {
-            let mut ends = Vec::new();
-            let values = std::mem::take(&mut *message.lock().unwrap_or_else(PoisonError::into_inner));
-            // SAFETY: all of a vector of numbers.
-            let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), values.len() * UNIT) };
-            queue.enqueue(|| {
-                for (strips, tracker, at) in take {
-                    let bytes = bytes.get(at..).unwrap_or_default();
-                    // SAFETY: the storage is that of the array, whose regions the node's touches have brought and keep
-                    // all others from.
-                    ends.push((unsafe { strips.receive(queue, tracker.storage(), bytes)? }, tracker));
-                }
-                Ok(())
-            })?;
-            Ok(Box::new(move || ends.into_iter().try_for_each(|(end, _)| end())))
-        }))
+        Work::Device(Box::new(move |queue| receive(queue, take, message)))
     } else {
         Work::Host(Box::new(move || {
-            with_message(&message, |message| {
-                for (strips, tracker, at) in &take {
-                    // SAFETY: the storage is that of the array; the node's touches keep all others away, and what the
-                    // array takes begins there.
-                    unsafe { strips.unpack(tracker.storage(), message.wrapping_add(*at)) };
-                }
-            });
+            for ((strips, tracker), mut letter) in take.iter().zip(std::mem::take(&mut *letters(&message))) {
+                letter.bring_home()?;
+                // SAFETY: the storage is that of the array; the node's touches keep all others away.
+                unsafe { strips.unpack(tracker.storage(), letter.start()) };
+                letter.end();
+            }
             Ok(())
         }))
     };
     place.record_node("fill_ghosts: take", recorded, &touched, std::slice::from_ref(given), work);
     drop(kept);
+}
+
+/// Puts what takes a message into the stream of a node.
+fn receive(queue: &Queue<'_>, take: Vec<Carried>, message: Message) -> Result<Done, Error> {
+    let (mut coming, mut held) = (Vec::new(), Vec::new());
+    queue.enqueue(|| {
+        for ((strips, tracker), letter) in take.iter().zip(std::mem::take(&mut *letters(&message))) {
+            let from = match letter {
+                Letter::Passage { passage, stays: true, .. } => Packed::Device(passage),
+                letter => {
+                    held.push(letter);
+                    Packed::Host(held.last_mut().map_or(std::ptr::null_mut(), Letter::start))
+                }
+            };
+            // SAFETY: the storage is that of the array, whose regions the node's touches have brought and keep all
+            // others from; the letter is held until the work is done.
+            coming.push(unsafe { strips.receive(queue, tracker.storage(), from)? });
+        }
+        Ok(())
+    })?;
+    let device = queue.device.clone();
+    Ok(Box::new(move || {
+        coming.into_iter().for_each(|coming| device.passages().give(coming.passage));
+        held.into_iter().for_each(Letter::end);
+        drop(take);
+        Ok(())
+    }))
 }
 
 /// The error of components of which some are periodic along the axis that is parted, and others are not.

@@ -144,20 +144,20 @@ pub(crate) fn check<'a, const D: usize>(
         match info {
             ArgInfo::Tiled(tiled) => {
                 key.args.push(Arc::as_ptr(tiled.tracker) as usize);
-                if target.grown && tiled.layout.is_part() {
-                    return Err(Error::new(
-                        ErrorKind::Ghost,
-                        format!("compute the kernel at {} over grown tiles", prepared.place()),
-                        format!("`{}`, which lies on several places", launch.name(number)),
-                        "build it on one place, such as `acc.places()[0]`",
-                    ));
-                }
-                if target.grown && tiled.layout.regions.len() > 1 && tiled.tracker.storage().backing().is_some() {
-                    return Err(Error::new(
-                        ErrorKind::Ghost,
-                        format!("compute the kernel at {} over grown tiles", prepared.place()),
-                        format!("`{}`, which lies in a file (`backed_by`) in several regions", launch.name(number)),
+                let in_file = tiled.layout.regions.len() > 1 && tiled.tracker.storage().backing().is_some();
+                let (found, advice) = match tiled.layout.is_part() {
+                    true => ("on several places", "build it on one place, such as `acc.places()[0]`"),
+                    false => (
+                        "in a file (`backed_by`) in several regions",
                         "build it with one region: those have no ghosts between them there",
+                    ),
+                };
+                if target.grown && (in_file || tiled.layout.is_part()) {
+                    return Err(Error::new(
+                        ErrorKind::Ghost,
+                        format!("compute the kernel at {} over grown tiles", prepared.place()),
+                        format!("`{}`, which lies {found}", launch.name(number)),
+                        advice,
                     ));
                 }
                 launch.tiled(number, tiled, plan, &mut valid_only, touches)?;

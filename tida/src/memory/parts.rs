@@ -52,6 +52,13 @@ pub(crate) struct Batch {
     pub bytes: usize,
 }
 
+impl Batch {
+    /// The boxes.
+    pub fn boxes(&self) -> Vec<OfRegion> {
+        self.parts.iter().map(|part| (part.region, part.cells)).collect()
+    }
+}
+
 /// An array's geometry, and what its memory holds of an element.
 pub(crate) type Array<'a> = (&'a WideLayout, &'a ElementType);
 
@@ -220,14 +227,34 @@ impl Storage {
     unsafe fn put(
         &self,
         device: &DeviceCore,
-        (stream, home): (usize, bool),
+        way: (usize, bool),
         array: Array<'_>,
         batch: &Batch,
         memory: &Memory,
         passage: &mut Passage,
     ) -> Result<Option<Arc<DeviceCopies>>, Error> {
-        let backend = device.backend();
         let host = passage.host.start();
+        // SAFETY: handed on.
+        unsafe { self.put_at(device, way, array, batch, memory, (host, passage)) }
+    }
+
+    /// The same, where the batch is in the host's memory at an address, and passes through a passage on the device.
+    ///
+    /// # Errors
+    /// As [`Storage::put`].
+    ///
+    /// # Safety
+    /// As [`Storage::put`]; the batch has its bytes at the address.
+    unsafe fn put_at(
+        &self,
+        device: &DeviceCore,
+        (stream, home): (usize, bool),
+        array: Array<'_>,
+        batch: &Batch,
+        memory: &Memory,
+        (host, passage): (*mut u8, &mut Passage),
+    ) -> Result<Option<Arc<DeviceCopies>>, Error> {
+        let backend = device.backend();
         match home {
             true => device.counts.download(batch.bytes),
             false => device.counts.upload(batch.bytes),
@@ -366,23 +393,56 @@ impl Storage {
     ///
     /// # Safety
     /// The array has this geometry, and the device has its regions with their newest values. The work comes after all
-    /// that touches the boxes, and before all that will.
+    /// that touches the boxes, and before all that will. The batch has its bytes at `values`, which nobody changes
+    /// until the work is done.
     pub(crate) unsafe fn receive_boxes(
         &self,
         queue: &Queue<'_>,
         array: Array<'_>,
         batch: &Batch,
-        values: &[u8],
+        values: *mut u8,
     ) -> Result<OnTheWay, Error> {
         let Queue { device, stream, .. } = *queue;
         let memory = self.device_memory(device)?;
         let mut passage = device.passages().take(device.backend(), batch.bytes);
-        let count = batch.bytes.min(values.len());
-        // SAFETY: the passage has room for the batch, and nobody else has it.
-        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), passage.host.start(), count) };
+        let through = (values, &mut passage);
         // SAFETY: the caller's promise.
-        let copies = unsafe { self.put(device, (stream, false), array, batch, &memory, &mut passage)? };
+        let copies = unsafe { self.put_at(device, (stream, false), array, batch, &memory, through)? };
         Ok(OnTheWay { passage, _copies: copies, _array: memory })
+    }
+
+    /// Puts what packs a batch on the device, where it stays in a passage, into the stream of a piece of work; or what
+    /// unpacks it from there, if there is one. Gives what is to be held until it is done.
+    ///
+    /// # Errors
+    /// As [`Storage::put_home`].
+    ///
+    /// # Safety
+    /// The array has this geometry, and the device has the regions with their newest values. The work comes after all
+    /// that writes the boxes, or touches them if they are unpacked, and before all that will. The batch is in the
+    /// passage, packed by work of the same device that has ended.
+    pub(crate) unsafe fn move_boxes(
+        &self,
+        queue: &Queue<'_>,
+        array: Array<'_>,
+        batch: &Batch,
+        packed: Option<Passage>,
+    ) -> Result<OnTheWay, Error> {
+        let Queue { device, stream, .. } = *queue;
+        let (memory, backend, packs) = (self.device_memory(device)?, device.backend(), packed.is_none());
+        let mut passage = packed.unwrap_or_else(|| device.passages().take(backend, batch.bytes));
+        let copies = self.copies(device, array, &batch.parts, packs)?;
+        let through = passage.on_device(backend)?;
+        let (to, from) = if packs { (through, &*memory) } else { (&*memory, through) };
+        // SAFETY: parts lie in the array's memory, and packed in the passage; the rest is the caller's promise.
+        unsafe { copies.run(stream, to, from) }.inspect_err(|_| wait_for(device, stream))?;
+        Ok(OnTheWay { passage, _copies: Some(copies), _array: memory })
+    }
+
+    /// Whether the device alone has the newest values of the regions of all these boxes.
+    pub(crate) fn are_there(&self, boxes: &[OfRegion]) -> bool {
+        let (memory, _, here) = self.parted(boxes);
+        memory.is_some() && here.is_empty()
     }
 
     /// Changes boxes of regions that have their newest values on the device, there: `give` puts the values of a batch

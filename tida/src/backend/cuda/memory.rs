@@ -137,7 +137,8 @@ impl Context {
         }
         // SAFETY: the pages are those of the caller's memory, so they are mapped, and stay so until unpinned: pages of
         // which a part is in use cannot be unmapped.
-        let code = unsafe { (driver.cuMemHostRegister_v2)(base.wrapping_sub(base.addr() - from).cast(), to - from, 0) };
+        let code =
+            unsafe { (driver.cuMemHostRegister_v2)(base.wrapping_sub(base.addr() - from).cast(), to - from, PORTABLE) };
         if code != 0 {
             tracing::debug!(bytes, result = driver.text(code), "host memory could not be pinned");
             self.pinned.lock().unwrap_or_else(PoisonError::into_inner).remove(from);
@@ -214,6 +215,9 @@ fn page_size() -> usize {
     }
     4096
 }
+
+/// Pinned for all devices (`CU_MEMHOSTREGISTER_PORTABLE`): what one downloads, another one may upload.
+const PORTABLE: u32 = 1;
 
 /// Pinned stretches of host memory, in whole pages, none overlapping another.
 #[derive(Debug)]
