@@ -112,6 +112,42 @@ fn steps_share_a_pass_over_the_file() {
         (after.file_read_bytes - before.file_read_bytes, after.file_written_bytes - before.file_written_bytes);
     assert!(read >= array && read < array * 12 / 10, "{read} bytes read, of {array}");
     assert!(written >= array && written < 2 * array * 11 / 10, "{written} bytes written, of {array}");
+    // Of what is discarded at the end nothing goes out.
+    steps(&mut u, &mut next, 8).unwrap();
+    next.discard();
+    acc.sync().unwrap();
+    let written = acc.stats().file_written_bytes - after.file_written_bytes;
+    assert!(written >= array * 9 / 10 && written < array * 11 / 10, "{written} bytes written, of {array}");
+}
+
+#[test]
+fn what_is_discarded_and_used_again_is_whole() {
+    let folder = Folder::new();
+    let run = |acc: &TileAcc| {
+        let [mut u, mut next] = pair(acc, [48, 24, 40], 1, Boundary::Fixed(0.25));
+        let all = |array: &TileArray<f64, 3>| array.read_box(array.domain()).unwrap();
+        let mut seen = Vec::new();
+        for count in [1, 4, 3] {
+            // In the middle of a chain, where both arrays are written again, and at its end.
+            steps(&mut u, &mut next, 2).unwrap();
+            next.discard();
+            steps(&mut u, &mut next, count).unwrap();
+            seen.push(all(&next));
+            steps(&mut u, &mut next, count).unwrap();
+            next.discard();
+            seen.push(all(&u));
+            // The host writes what was discarded.
+            next.fill(value).unwrap();
+            seen.push(all(&next));
+        }
+        seen
+    };
+    let known = run(&in_memory());
+    for memory in [MIB / 4, MIB / 2, 4 * MIB] {
+        for acc in in_files(&folder.0, memory) {
+            assert!(run(&acc) == known, "{acc}, {memory} bytes");
+        }
+    }
 }
 
 #[test]

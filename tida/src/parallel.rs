@@ -3,6 +3,8 @@
 //! A program that calls the library compiles the library's generic functions for its own types. What rayon makes for
 //! each of its calls is hundreds of functions, so generic code calls it through these, which are compiled once.
 
+pub(crate) mod lanes;
+
 use rayon::prelude::*;
 
 /// Calls `work` with 0 to `count - 1`, on the threads of the pool that it is called in. A thread takes at least so many

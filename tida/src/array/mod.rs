@@ -152,8 +152,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Says that the values are not needed any more, so that they are not moved. Until they are written again, reading
     /// them gives zeros or values that the array had.
     ///
-    /// A sweep that overwrites all cells of a region needs no such hint. While steps wait to run together, as in a loop
-    /// out of core, the hint is not taken.
+    /// A sweep that overwrites all cells of a region needs no such hint. It is of use at the end of a loop over arrays
+    /// that have no room, in files or beyond the device's memory: of two arrays that steps alternate between, only one
+    /// goes back then. Where steps in the device's memory wait to run together, the hint is not taken.
     ///
     /// ```
     /// # use tida::prelude::*;

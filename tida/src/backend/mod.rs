@@ -36,7 +36,7 @@ pub(crate) use giver::Turn;
 pub(crate) use missing::cuda;
 #[cfg(not(feature = "opencl"))]
 pub(crate) use missing::opencl;
-pub(crate) use native::{Flaws, Native, NativeKind, NativeWork, Outcome};
+pub(crate) use native::{Flaws, InLane, Lane, Native, NativeKind, NativeWork, Outcome};
 pub(crate) use pinned::HostBlock;
 
 /// Queues of kernels of a device, numbered from 0. Work of one stream runs in order.

@@ -9,6 +9,7 @@ use tida_kernels::emit::copies::{BoxCopy, Kind};
 
 use super::{Code, Kernel, KernelFacts, Memory};
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
 
 /// What one launch does.
 pub(crate) enum Native<'a> {
@@ -59,7 +60,28 @@ pub(crate) struct NativeWork {
     pub takes: u64,
     /// What it does that others do not.
     pub kind: NativeKind,
+    /// The same by parts, where it may run together with others.
+    pub in_lane: Option<InLane>,
     pub outcome: Arc<Outcome>,
+}
+
+/// How a launch may run together with others that come right before and after it in a stream: each does some rows, then
+/// the next ones. So they share the caches of a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lane {
+    /// The axis of the rows. Planes are those of the axis before it.
+    pub axis: usize,
+    /// When those below row `l` may be done, it does its rows below `l - lag`: those before it have done what it reads
+    /// then, and read what it overwrites.
+    pub lag: i64,
+}
+
+/// A launch that may run so.
+pub(crate) struct InLane {
+    pub lane: Lane,
+    pub boxes: Vec<(usize, GridBox<4>)>,
+    /// Does some cells of one plane of a box. No one else writes what this reads, or accesses what it writes.
+    pub run: Box<dyn Fn(usize, GridBox<4>) -> Result<(), Error> + Send + Sync>,
 }
 
 /// What a launch does that others do not: where a mistake may be planted.
@@ -107,7 +129,7 @@ impl Outcome {
 impl NativeWork {
     /// A plain sweep over so many cells.
     pub fn over(cells: u64, run: Box<dyn FnOnce(Flaws) -> Result<(), Error> + Send>) -> NativeWork {
-        NativeWork { run, cells, takes: cells, kind: NativeKind::default(), outcome: Arc::default() }
+        NativeWork { run, cells, takes: cells, kind: NativeKind::default(), in_lane: None, outcome: Arc::default() }
     }
 }
 

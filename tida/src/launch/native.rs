@@ -11,7 +11,7 @@ use super::launched::Launched;
 use super::pieces::run_pieces;
 use super::site::{OnHost, Site, Sites, sites};
 use super::step::Launch;
-use crate::backend::{Flaws, Native, NativeKind, NativeWork};
+use crate::backend::{Flaws, InLane, Native, NativeKind, NativeWork};
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::memory::node::Queue;
@@ -96,6 +96,17 @@ impl DeviceLaunch<'_> {
         };
         let (cells, takes) = self.native_cells(boxes);
         let (boxes, spreads) = (boxes.to_vec(), queue.device.backend().facts().spreads);
+        let in_lane = queue.lane.filter(|_| spreads).and_then(|lane| {
+            // What it reads instead of ghosts it finds when it starts.
+            let ([Part { work, sites, inside }], None) = (sweeps.as_slice(), &fold) else { return None };
+            if !inside.is_empty() || work.grain() != [1; 4] || work.order().is_some() {
+                return None;
+            }
+            let (work, sites) = (work.clone(), sites.clone());
+            // SAFETY: the promise of who runs it.
+            let run = move |region: usize, cells: GridBox<4>| unsafe { work.run_on(region, cells, &sites) };
+            Some(InLane { lane, boxes: boxes.clone(), run: Box::new(run) })
+        });
         let run = move |flaws: Flaws| {
             let last = usize::from(flaws.leaves_last);
             let count = sweeps.len() - if fold.is_some() { 0 } else { last };
@@ -115,7 +126,7 @@ impl DeviceLaunch<'_> {
                 None => Ok(()),
             }
         };
-        let work = NativeWork { run: Box::new(run), cells, takes, kind, outcome: launched.natively() };
+        let work = NativeWork { run: Box::new(run), cells, takes, kind, in_lane, outcome: launched.natively() };
         // SAFETY: handed on.
         unsafe { queue.device.backend().launch_native(queue.stream, Native::Work(work)) }
     }

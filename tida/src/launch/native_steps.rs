@@ -112,7 +112,7 @@ impl Steps {
         let cells = (self.part.cells() * self.steps.len()) as u64;
         // SAFETY: the caller's promise.
         let run = move |flaws| unsafe { self.run(flaws) };
-        let work = NativeWork { run: Box::new(run), cells, takes, kind, outcome };
+        let work = NativeWork { run: Box::new(run), cells, takes, kind, in_lane: None, outcome };
         // SAFETY: as above.
         unsafe { queue.device.backend().launch_native(queue.stream, Native::Work(work)) }
     }

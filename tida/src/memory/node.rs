@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::layout::WideLayout;
 use super::storage::Storage;
-use crate::backend::{COPIES, Event, Memory};
+use crate::backend::{COPIES, Event, Lane, Memory};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::Error;
@@ -53,6 +53,8 @@ pub(crate) struct Queue<'a> {
     pub rings: &'a [Ring],
     /// Arrays that the node writes and whose ghosts are filled next: no one reads those that they have.
     pub refilled: &'a [Arc<Storage>],
+    /// Launches may run together with those before and after them in the stream, some rows at a time.
+    pub lane: Option<Lane>,
 }
 
 /// Part of an array on the device: a window of planes of its first axis, in memory that wraps around, or one region.

@@ -130,8 +130,12 @@ impl ArrayTouch {
                 (known, new) => known.or(new),
             };
             region.read.add(cells);
+            // Known if it is for all.
+            self.across = match self.around {
+                Some(_) => self.across.and_then(|known| both(Some(known), Some(touch.across?))),
+                None => touch.across,
+            };
             self.around = both(self.around, Some(touch.around.unwrap_or_default()));
-            self.across = both(self.across, touch.across);
         }
         if let Some(cells) = touch.write {
             region.write.add(cells);

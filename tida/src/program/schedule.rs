@@ -128,7 +128,8 @@ const MANY: usize = 64;
 /// Operations below which it is bound by the link.
 const FEW: usize = 8;
 
-/// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block.
+/// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block. `arrays` says of each
+/// whether someone looks at it when all is done: what the last pass leaves of others is not stored.
 ///
 /// Arrays are of different resolution if operations say so (`scale.rs`); the window then has whole planes of all of
 /// them.
@@ -140,11 +141,12 @@ const FEW: usize = 8;
 /// An operation that does not fit even alone and plane by plane.
 pub(crate) fn schedule(
     ops: &[PlaneOp],
-    arrays: usize,
+    arrays: &[bool],
     window: i64,
     thick: i64,
     period: Option<i64>,
 ) -> Result<Schedule, TooSmall> {
+    let (kept, arrays) = (arrays, arrays.len());
     let mut schedule = Schedule::default();
     let mut made = Made { free: Vec::new(), stored: vec![Vec::new(); arrays], period };
     let unit = unit(ops);
@@ -163,7 +165,7 @@ pub(crate) fn schedule(
         let (own, later) = (&ops[ops_now.clone()], &ops[ops_now.end..]);
         // The unwrapped planes of a pass follow those of the one before: its first ones were stored long ago.
         let own = period.map_or(Cow::Borrowed(own), |period| Cow::Owned(unwrapped(own, arrays, period, entered)));
-        let skew = Skew::of(&own, later, arrays, period);
+        let skew = Skew::of(&own, later, kept, period);
         let planes = skew.all();
         let planes = down(planes.start, unit)..up(planes.end, unit);
         let (shift, first_block) = (entered - planes.start, schedule.blocks.len());

@@ -282,15 +282,21 @@ impl Core {
         self.record("separate", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
     }
 
-    /// Records that the values of an array are not needed, so that nobody moves them. Not where work waits for more
-    /// that touches the array: it is not worth ending that.
+    /// Records that the values of an array are not needed, so that nobody moves them. A chain that streams the array is
+    /// told, and goes on. Where other work waits for more that touches it, nothing is done: it is not worth ending that.
     pub fn discard(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         if self.device.is_none() {
             return;
         }
         let waits = {
-            let recorder = lock(&self.recorder);
-            recorder.chain_of([tracker].into_iter()).is_some() || recorder.fusing.holds([tracker].into_iter())
+            let mut recorder = lock(&self.recorder);
+            let chained = recorder.chain_of([tracker].into_iter()).is_some();
+            if chained {
+                // What was recorded before is a part of it first.
+                self.close_all(&mut recorder);
+                recorder.chain.iter_mut().for_each(|open| open.chain.discard(tracker));
+            }
+            chained || recorder.fusing.holds([tracker].into_iter())
         };
         if waits {
             return;

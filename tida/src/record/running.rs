@@ -117,7 +117,7 @@ impl Core {
     ) -> Next {
         let places = || before.iter().filter_map(|b| b.launched());
         let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
-        let queue = Queue { device, stream, rings: &[], refilled: &[] };
+        let queue = Queue { device, stream, rings: &[], refilled: &[], lane: None };
         let backend = device.backend();
         let _turn = Turn::begin();
         let run = || {

@@ -2,13 +2,15 @@
 //!
 //! An accelerator whose arrays lie in files needs no other. What is a link elsewhere is a copy between that memory and
 //! what passes through on its way from and to files. Kernels run in their native form, in a pool of threads. Each
-//! stream is a thread that does its commands one after the other.
+//! stream is a thread that does its commands one after the other. Kernels that follow one another there run together
+//! where they may (`lanes`).
 
+mod lanes;
 mod memory;
 mod stream;
 
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::memory::Pool;
 use self::stream::{HostEvent, Mark, Stream};
@@ -56,6 +58,7 @@ pub(crate) fn open(memory: u64, threads: Option<usize>) -> Result<Arc<dyn Backen
         facts,
         pool: Pool::new(memory),
         kernels: Arc::new(kernels.map_err(|e| no_threads(e.to_string()))?),
+        waiting: streams.iter().map(|_| Mutex::default()).collect(),
         streams,
     }))
 }
@@ -78,6 +81,8 @@ struct Host {
     pool: Pool,
     kernels: Arc<rayon::ThreadPool>,
     streams: Vec<Stream>,
+    /// Launches of each stream that may run with those that come next. Any other command of the stream comes after them.
+    waiting: Vec<Mutex<Vec<NativeWork>>>,
 }
 
 /// What an object that another backend made leads to.
@@ -109,12 +114,33 @@ impl Address {
 }
 
 impl Host {
-    fn stream(&self, number: usize) -> Result<&Stream, Error> {
-        self.streams.get(number).ok_or_else(|| {
+    /// A stream, for its next command, and its launches that wait; they are started once others are let in.
+    fn locked(&self, number: usize) -> Result<(&Stream, MutexGuard<'_, Vec<NativeWork>>), Error> {
+        let stream = self.streams.get(number).zip(self.waiting.get(number)).ok_or_else(|| {
             let (tried, found) =
                 (format!("use stream {number} of the host"), format!("streams 0 to {}", ALL_STREAMS - 1));
             Error::new(ErrorKind::Argument, tried, found, "report this as a bug of tida")
-        })
+        });
+        stream.map(|(stream, waiting)| (stream, waiting.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// A stream, for a command that comes after all launches so far.
+    fn stream(&self, number: usize) -> Result<&Stream, Error> {
+        // Whoever comes meanwhile waits, and is not before them in the stream.
+        let (stream, mut waiting) = self.locked(number)?;
+        let mut together = std::mem::take(&mut *waiting);
+        match together.len() {
+            0 => {}
+            1 => together.drain(..).for_each(|work| self.start(stream, work)),
+            _ => {
+                let kernels = self.kernels.clone();
+                stream.give(move || {
+                    kernels.install(|| lanes::run(together));
+                    Ok(())
+                });
+            }
+        }
+        Ok(stream)
     }
 
     /// Puts a copy into a stream.
@@ -132,15 +158,23 @@ impl Host {
 
     /// Puts the native form of a launch into a stream.
     fn give_work(&self, stream: usize, work: NativeWork) -> Result<(), Error> {
+        match work.in_lane {
+            Some(_) => self.locked(stream)?.1.push(work),
+            None => self.start(self.stream(stream)?, work),
+        }
+        Ok(())
+    }
+
+    /// The same at once.
+    fn start(&self, stream: &Stream, work: NativeWork) {
         let NativeWork { run, outcome, .. } = work;
         let kernels = self.kernels.clone();
-        self.stream(stream)?.give(move || {
+        stream.give(move || {
             let run = std::panic::AssertUnwindSafe(|| kernels.install(|| run(Flaws::default())));
             let result = std::panic::catch_unwind(run);
             outcome.set(result.unwrap_or_else(|payload| Err(crate::error::panicked("a kernel", payload))));
             Ok(())
         });
-        Ok(())
     }
 }
 

@@ -112,7 +112,7 @@ impl Sim {
     /// # Safety
     /// As [`Backend::launch_native`].
     unsafe fn launch_work(&self, stream: usize, work: NativeWork, uses: [Stretch; 2], tell: bool) -> Result<(), Error> {
-        let NativeWork { run, cells, takes, kind, outcome } = work;
+        let NativeWork { run, cells, takes, kind, outcome, .. } = work;
         let number = self.shared.next_kernel(cells);
         let failure = self.shared.spec.kernel_fails(number).then(|| {
             let advice = "run without `SimDevice::fail_kernel`";

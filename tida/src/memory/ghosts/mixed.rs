@@ -111,7 +111,7 @@ impl Regional {
             Some(block) => block,
             None => Block::new(device, mixed.bytes)?,
         };
-        let queue = Queue { device, stream: device.any_stream(), rings: &[], refilled: &[] };
+        let queue = Queue { device, stream: device.any_stream(), rings: &[], refilled: &[], lane: None };
         // SAFETY: the caller's promise.
         let run = Run { host: unsafe { OnHost::new(plan, storage) }, mixed: &mixed, queue: &queue, storage };
         // SAFETY: the caller's promise; nothing that it put into streams is left when it fails.

@@ -21,7 +21,7 @@ pub(super) struct ArraySkew {
     pub(super) overwritten: Range<i64>,
     /// Planes that are written.
     pub(super) written: Range<i64>,
-    /// Planes that a later pass overwrites unread: they are not stored.
+    /// Planes that a later pass overwrites unread, or that no one looks at when all is done: they are not stored.
     pub(super) dead: Range<i64>,
     /// The greatest lag of those that write plane by plane.
     pub(super) writer: Option<i64>,
@@ -75,20 +75,22 @@ impl Skew {
         Skew { lags: Vec::new(), arrays: vec![ArraySkew::default(); arrays] }
     }
 
-    /// Of the operations of a pass, before those of `later` passes.
-    pub(super) fn of(ops: &[PlaneOp], later: &[PlaneOp], arrays: usize, period: Option<i64>) -> Skew {
-        let mut skew = Skew::new(arrays);
+    /// Of the operations of a pass, before those of `later` passes; `kept` says of each array whether someone looks at
+    /// it after all of them.
+    pub(super) fn of(ops: &[PlaneOp], later: &[PlaneOp], kept: &[bool], period: Option<i64>) -> Skew {
+        let mut skew = Skew::new(kept.len());
         ops.iter().for_each(|op| skew.add(op));
-        for (number, array) in skew.arrays.iter_mut().enumerate() {
+        for ((number, array), kept) in skew.arrays.iter_mut().enumerate().zip(kept) {
             let next =
                 later.iter().filter_map(|op| op.accesses.iter().find(|a| a.array == number).map(|a| (op, a))).next();
-            if let Some((op, access)) = next
-                && access.overwrites()
-            {
-                // Those that come again are stored.
-                let last = array.touched.end;
-                array.dead = period.map_or(op.planes.clone(), |period| last - period..last);
-            }
+            let unread = match next {
+                Some((op, access)) if access.overwrites() => op.planes.clone(),
+                None if !kept => array.written.clone(),
+                _ => continue,
+            };
+            // Those that come again are stored.
+            let last = array.touched.end;
+            array.dead = period.map_or(unread, |period| last - period..last);
         }
         skew
     }
@@ -135,6 +137,11 @@ impl Skew {
             }
         }
         self.lags.push(lag);
+    }
+
+    /// That of the last operation that was added.
+    pub(crate) fn last_lag(&self) -> Option<i64> {
+        self.lags.last().copied()
     }
 
     /// How far behind the level the next operation can follow those before it.

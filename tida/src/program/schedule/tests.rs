@@ -175,18 +175,19 @@ fn place(k: i64, ghost: i64, period: Option<i64>) -> usize {
 }
 
 fn check(ops: &[PlaneOp], arrays: usize, n: i64, ghost: i64, window: i64, thick: i64) -> Option<[i64; 2]> {
-    check_ends(ops, arrays, (n, ghost, None), window, thick)
+    check_ends(ops, &vec![true; arrays], (n, ghost, None), window, thick)
 }
 
 /// Of `n` planes and ghosts beyond them (of arrays of scale `s`, `n / s` rounded up), or of planes whose ends belong
-/// together; how many moved.
+/// together; how many moved. Of arrays that are not kept no one looks at the values.
 fn check_ends(
     ops: &[PlaneOp],
-    arrays: usize,
+    kept: &[bool],
     (n, ghost, period): (i64, i64, Option<i64>),
     window: i64,
     thick: i64,
 ) -> Option<[i64; 2]> {
+    let arrays = kept.len();
     let scales = scales_of(ops, arrays);
     let planes = |array: usize| up(n, scales[array]) / scales[array];
     let values = |a: usize| (0..planes(a) + 2 * ghost).map(|k| mix([a as u64, k as u64, 77])).collect();
@@ -205,7 +206,7 @@ fn check_ends(
     }
     let finest: Vec<PlaneOp> = ops.iter().map(|op| op.clone().in_finest(op.scale, &scales)).collect();
     let window = down(window, unit(&finest));
-    let schedule = schedule(&finest, arrays, window, thick, period).ok()?;
+    let schedule = schedule(&finest, kept, window, thick, period).ok()?;
     assert_eq!(schedule.passes.iter().map(|pass| pass.ops.len()).sum::<usize>(), ops.len());
     let mut moved = [0; 2];
     for (early, late) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -225,7 +226,7 @@ fn check_ends(
             moved: [0; 2],
         };
         machine.run(early, late);
-        for (array, expected) in expected.iter().enumerate() {
+        for (array, expected) in expected.iter().enumerate().filter(|(array, _)| kept[*array]) {
             for k in -ghost..planes(array) + ghost {
                 let at = (k + ghost) as usize;
                 assert_eq!(
@@ -257,7 +258,7 @@ fn heat(n: i64, steps: usize) -> Vec<PlaneOp> {
 #[test]
 fn sweeps_share_one_pass_over_the_link() {
     let (n, window) = (256, 64);
-    let schedule = schedule(&heat(n, 50), 2, window, 4, None).unwrap();
+    let schedule = schedule(&heat(n, 50), &[true; 2], window, 4, None).unwrap();
     assert_eq!(schedule.passes.len(), 1, "{:?}", schedule.passes);
     // All of `u` up once, and the ghosts of `next`; both arrays down once.
     let [up, down] = check(&heat(n, 50), 2, n, 1, window, 4).unwrap();
@@ -265,6 +266,9 @@ fn sweeps_share_one_pass_over_the_link() {
     // One more pass stores one array alone: the other is overwritten unread.
     let [up, down] = check(&heat(n, 100), 2, n, 1, window, 4).unwrap();
     assert_eq!([up, down], [2 * (n + 4), 3 * n]);
+    // What no one looks at any more is not stored; steps in one pass then move as much as one.
+    let [up, down] = check_ends(&heat(n, 50), &[true, false], (n, 1, None), window, 4).unwrap();
+    assert_eq!([up, down], [n + 4, n]);
 }
 
 #[test]
@@ -281,7 +285,7 @@ fn a_single_sweep_streams() {
 #[test]
 fn the_last_pass_is_no_shorter_than_the_window_allows() {
     // 58 steps fit at most: four passes, and not the last of them cut in two for thicker blocks.
-    let made = schedule(&heat(256, 200), 2, 61, 7, None).unwrap();
+    let made = schedule(&heat(256, 200), &[true; 2], 61, 7, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [50; 4]);
 }
 
@@ -292,7 +296,7 @@ fn several_steps_have_thick_blocks() {
     let far = |access: Access| Access { read: access.read.map(|_| Reach::Within(-3, 3, -1..n + 1)), ..access };
     let launch = |op: PlaneOp| PlaneOp { accesses: op.accesses.into_iter().map(far).collect(), steps: 3, ..op };
     let ops: Vec<PlaneOp> = heat(n, 66).into_iter().map(launch).collect();
-    let made = schedule(&ops, 2, window, 30, None).unwrap();
+    let made = schedule(&ops, &[true; 2], window, 30, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [33; 2]);
     let blocks = made.passes[1].first_block as i64;
     assert!(n / blocks >= 36, "{blocks} blocks");
@@ -301,7 +305,7 @@ fn several_steps_have_thick_blocks() {
 #[test]
 fn passes_that_are_long_anyway_have_thick_blocks() {
     let (n, window) = (1024, 126);
-    let made = schedule(&heat(n, 200), 2, window, 15, None).unwrap();
+    let made = schedule(&heat(n, 200), &[true; 2], window, 15, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [67, 67, 66]);
     // As thick as three of them beside 67 operations can be.
     let blocks = made.passes[1].first_block as i64;
@@ -331,8 +335,8 @@ fn reflecting_ends_cost_no_depth() {
         ops.push(sweep);
     }
     check(&ops, 2, n, 1, window, 2).unwrap();
-    let reflecting = schedule(&ops, 2, window, 2, None).unwrap();
-    let fixed = schedule(&heat(n, 15), 2, window, 2, None).unwrap();
+    let reflecting = schedule(&ops, &[true; 2], window, 2, None).unwrap();
+    let fixed = schedule(&heat(n, 15), &[true; 2], window, 2, None).unwrap();
     assert_eq!(reflecting.passes.len(), fixed.passes.len());
 }
 
@@ -406,9 +410,10 @@ proptest! {
         (n, ops) in (8i64..40).prop_flat_map(|n| (Just(n), prop::collection::vec(any_op(3, n), 1..12))),
         window in 6i64..60,
         thick in 1i64..9,
+        kept in prop::array::uniform3(prop::bool::weighted(0.8)),
     ) {
         let ops: Vec<PlaneOp> = ops.into_iter().flatten().collect();
-        check(&ops, 3, n, 3, window, thick);
+        check_ends(&ops, &kept, (n, 3, None), window, thick);
     }
 
     #[test]
@@ -416,8 +421,9 @@ proptest! {
         (n, ops) in (6i64..40).prop_flat_map(|n| (Just(n), prop::collection::vec(any_round(3, n), 1..14))),
         window in 4i64..60,
         thick in 1i64..9,
+        kept in prop::array::uniform3(prop::bool::weighted(0.8)),
     ) {
-        check_ends(&ops, 3, (n, 0, Some(n)), window, thick);
+        check_ends(&ops, &kept, (n, 0, Some(n)), window, thick);
     }
 }
 
@@ -489,7 +495,7 @@ fn a_cycle_of_two_levels_is_one_pass() {
     ];
     let scales = scales_of(&ops, 4);
     let finest: Vec<PlaneOp> = ops.iter().map(|op| op.clone().in_finest(op.scale, &scales)).collect();
-    assert_eq!(schedule(&finest, 4, 64, 4, None).unwrap().passes.len(), 1);
+    assert_eq!(schedule(&finest, &[true; 4], 64, 4, None).unwrap().passes.len(), 1);
     // What is overwritten whole does not come, but for its ghosts; all that is written leaves.
     let [up, down] = check(&ops, 4, n, 1, 64, 4).unwrap();
     assert_eq!([up, down], [n + 2 + 2 + 2 + 2, 2 * n + n]);
@@ -516,14 +522,14 @@ fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = PlaneOp> {
 #[test]
 fn ends_that_belong_together_cost_the_skew() {
     let (n, window) = (256, 64);
-    let made = schedule(&heat(n, 50), 2, window, 4, Some(n)).unwrap();
+    let made = schedule(&heat(n, 50), &[true; 2], window, 4, Some(n)).unwrap();
     assert_eq!(made.passes.len(), 1, "{:?}", made.passes);
     // The last step starts 50 planes above the first plane: the planes below come twice, of both arrays. Each is
     // written by 25 steps, of which the last starts 48 planes above the first.
-    let [up, down] = check_ends(&heat(n, 50), 2, (n, 0, Some(n)), window, 4).unwrap();
+    let [up, down] = check_ends(&heat(n, 50), &[true; 2], (n, 0, Some(n)), window, 4).unwrap();
     assert_eq!([up, down], [n + 50 + 50, 2 * n + 48 + 48]);
     // The next pass does not wait for the last planes of the one before.
-    let made = schedule(&heat(n, 100), 2, window, 4, Some(n)).unwrap();
+    let made = schedule(&heat(n, 100), &[true; 2], window, 4, Some(n)).unwrap();
     let blocks = &made.blocks[made.passes[1].first_block..];
     let lag = made.passes[1].first_block - blocks[0].uploads_after.unwrap();
     assert!(lag > 10, "the second pass waits for the {lag}th block before it");
@@ -533,11 +539,11 @@ fn ends_that_belong_together_cost_the_skew() {
 fn a_single_sweep_of_ends_that_belong_together_streams() {
     let n = 100;
     // Plane 0 is read before the first plane that is written, and after the last.
-    assert_eq!(check_ends(&heat(n, 1), 2, (n, 0, Some(n)), 8, 1).unwrap(), [n + 2, n]);
+    assert_eq!(check_ends(&heat(n, 1), &[true; 2], (n, 0, Some(n)), 8, 1).unwrap(), [n + 2, n]);
     let double =
         PlaneOp { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1, scale: 1 };
-    assert_eq!(check_ends(&[double.clone(), double], 1, (n, 0, Some(n)), 4, 1).unwrap(), [n, n]);
+    assert_eq!(check_ends(&[double.clone(), double], &[true], (n, 0, Some(n)), 4, 1).unwrap(), [n, n]);
     // No window is of use that holds more than all planes.
-    assert!(check_ends(&heat(4, 3), 2, (4, 0, Some(4)), 40, 2).is_some());
-    assert!(check_ends(&heat(2, 3), 2, (2, 0, Some(2)), 40, 2).is_none());
+    assert!(check_ends(&heat(4, 3), &[true; 2], (4, 0, Some(4)), 40, 2).is_some());
+    assert!(check_ends(&heat(2, 3), &[true; 2], (2, 0, Some(2)), 40, 2).is_none());
 }

@@ -101,7 +101,7 @@ pub(super) fn told_host(chain: &Chain, array: usize) -> bool {
 /// Runs the links one after the other, on whole arrays.
 fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
     let mut streams = Streams::new(device);
-    let queue = Queue { device, stream: RUN, rings: &[], refilled: &[] };
+    let queue = Queue { device, stream: RUN, rings: &[], refilled: &[], lane: None };
     for (number, link) in chain.links.iter().enumerate() {
         if results[number].is_err() {
             continue;

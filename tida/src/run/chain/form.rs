@@ -94,6 +94,13 @@ impl Forms<'_> {
         Err(self.too_small(room, needed))
     }
 
+    /// Of each array whether someone looks at it after the segment.
+    fn kept(&self) -> Vec<bool> {
+        let later = self.chain.links.iter().skip(self.segment.links.end);
+        let used = |array: usize| later.clone().any(|link| link.use_of(array).is_some());
+        (0..self.planars.len()).map(|array| !self.chain.is_discarded(array) || used(array)).collect()
+    }
+
     /// Whether planes come from files.
     fn in_files(&self) -> bool {
         self.chain.arrays.iter().any(|tracker| tracker.storage().backing().is_some())
@@ -214,7 +221,7 @@ impl Form {
             thick = thick.max((AGAIN * self.margin).min(planes / 5));
         }
         let fits = planes >= self.least;
-        fits.then(|| schedule(&self.ops, forms.planars.len(), planes, thick, self.period).ok()).flatten()
+        fits.then(|| schedule(&self.ops, &forms.kept(), planes, thick, self.period).ok()).flatten()
     }
 
     /// The most planes that a launch of several steps leaves.

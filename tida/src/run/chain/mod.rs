@@ -19,7 +19,6 @@
 mod arrive;
 mod files;
 mod form;
-pub(crate) mod lanes;
 mod link;
 mod operations;
 mod outcome;
@@ -67,6 +66,8 @@ pub(crate) struct Chain {
     pub wholes: Vec<Arc<Tracker>>,
     /// Room on a device, which chains share: one of them runs at a time.
     pub room: Option<Arc<Reservation>>,
+    /// Numbers of the arrays that no one looks at afterwards.
+    pub discarded: SmallVec<[usize; 4]>,
     /// Numbers of the arrays that the host waits for.
     pub wanted: SmallVec<[usize; 4]>,
     /// The host waits for some array.
@@ -219,14 +220,33 @@ impl Chain {
     /// Adds a sweep.
     pub fn sweep(&mut self, node: Arc<Node>, sweep: Sweep) {
         let uses = self.uses(&sweep);
-        self.links.push(Link { node, op: Op::Sweep(Arc::new(sweep)), uses });
+        self.add(Link { node, op: Op::Sweep(Arc::new(sweep)), uses });
     }
 
     /// Adds a reduction.
     pub fn fold(&mut self, node: Arc<Node>, fold: Arc<dyn Fold>, sweep: Sweep) {
         self.lists += fold.bytes(self.kind == Kind::Planes);
         let uses = self.uses(&sweep);
-        self.links.push(Link { node, op: Op::Fold(Arc::new(sweep), fold), uses });
+        self.add(Link { node, op: Op::Fold(Arc::new(sweep), fold), uses });
+    }
+
+    /// Says that what its links leave in an array is not needed, unless a later one uses it. Planes that stream stay
+    /// where they were then.
+    pub fn discard(&mut self, tracker: &Arc<Tracker>) {
+        let known = self.arrays.iter().position(|other| Arc::ptr_eq(other, tracker));
+        let known = known.filter(|array| self.kind == Kind::Planes && !self.is_discarded(*array));
+        self.discarded.extend(known);
+    }
+
+    /// Whether no one looks at an array afterwards.
+    fn is_discarded(&self, array: usize) -> bool {
+        self.discarded.contains(&array)
+    }
+
+    /// Adds a link; what it uses is needed again.
+    fn add(&mut self, link: Link) {
+        self.discarded.retain(|array| link.use_of(*array).is_none());
+        self.links.push(link);
     }
 
     /// How a sweep uses the arrays that come and go.
@@ -253,7 +273,7 @@ impl Chain {
     pub fn ghosts(&mut self, node: Arc<Node>, tracker: &Arc<Tracker>, fixed: bool) {
         let (array, here) = (self.array(tracker), Some((0, 0)));
         let one = Use { array, read: here, across: here, write: true, ..Use::default() };
-        self.links.push(Link { node, op: Op::Fill { tracker: tracker.clone(), fixed }, uses: smallvec![one] });
+        self.add(Link { node, op: Op::Fill { tracker: tracker.clone(), fixed }, uses: smallvec![one] });
     }
 }
 
@@ -310,7 +330,7 @@ pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
 
 /// Brings the arrays to the device that are read as a whole.
 fn bring_wholes(device: &Arc<DeviceCore>, chain: &Chain) -> Result<(), Error> {
-    let queue = Queue { device, stream: streams::RUN, rings: &[], refilled: &[] };
+    let queue = Queue { device, stream: streams::RUN, rings: &[], refilled: &[], lane: None };
     let regions = |tracker: &Arc<Tracker>| 0..tracker.boxes().len();
     let all = chain.wholes.iter().flat_map(|tracker| regions(tracker).map(move |region| (tracker, region)));
     queue.enqueue(|| {

@@ -8,13 +8,14 @@ use tida_kernels::plan::fuse::Face;
 
 use super::segments::{Segment, ring_fill};
 use super::{Chain, Link, Use};
+use crate::backend::Lane;
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::planes::{FillPart, Planar};
-use crate::program::schedule::{Access, PlaneOp, Reach, Scale, Write, hull_of};
+use crate::program::schedule::{Access, PlaneOp, Reach, Scale, Skew, Write, hull_of};
 use crate::run::steps::{identity, steps};
 
 /// What an operation of the schedule is.
@@ -307,6 +308,32 @@ fn edges_are_set(
         }
     }
     open.is_empty() && filled
+}
+
+/// How operations of a pass may run together over rows, those that may: each trails those before it by what it reads of
+/// them and by what they read of what it overwrites, as along the planes.
+pub(super) fn row_lanes(chain: &Chain, works: &[OpWork], boxes: &[Vec<GridBox<4>>]) -> Vec<Option<Lane>> {
+    let mut skew = Skew::new(chain.arrays.len());
+    let lane = |work: &OpWork| {
+        let OpWork::Sweep(number) = work else { return None };
+        let uses = &chain.links[*number].uses;
+        let planar = uses.first().and_then(|one| chain.arrays[one.array].planar())?;
+        let axis = 5 - planar.facts().rank;
+        let known = uses.iter().all(|one| (one.read.is_none() || one.across.is_some()) && one.scale == Scale::Same);
+        if axis > 3 || !known {
+            return None;
+        }
+        let planes = hull_of(boxes[*number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]));
+        let access = |one: &Use| Access {
+            array: one.array,
+            read: one.read.and(one.across).map(|(lo, hi)| Reach::Around(lo, hi)),
+            write: one.write.then_some(Write::Part),
+            scale: 1,
+        };
+        skew.add(&PlaneOp { planes, accesses: uses.iter().map(access).collect(), steps: 1, scale: 1 });
+        Some(Lane { axis, lag: skew.last_lag()? })
+    };
+    works.iter().map(lane).collect()
 }
 
 /// How far from a plane an operation reads.

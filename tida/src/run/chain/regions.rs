@@ -228,7 +228,7 @@ impl<'a> Running<'a> {
                 };
                 let rings: SmallVec<[Ring; 4]> =
                     self.chain.links[*link].uses.iter().map(|one| ring(one.array)).collect();
-                let queue = Queue { device, stream: RUN, rings: &rings, refilled: &[] };
+                let queue = Queue { device, stream: RUN, rings: &rings, refilled: &[], lane: None };
                 // SAFETY: the plan runs this when the regions are there; what it reads was checked to lie in them; the
                 // graph keeps all other work away.
                 let put = || unsafe { sweep.launch.clone().enqueue(&queue, boxes) };

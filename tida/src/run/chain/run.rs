@@ -7,13 +7,13 @@ use super::arrive::told_host;
 use super::files::Files;
 use super::form::{Forms, Planned};
 use super::link::{Packing, Packs};
-use super::operations::{OpWork, merged};
+use super::operations::{OpWork, merged, row_lanes};
 use super::outcome::{failed, failure, skip_dependents};
 use super::ring::{Piece, Rolling, Through, Window};
 use super::segments::{Segment, ring_fill, scaled, segments};
 use super::streams::{DOWN, RUN, Streams, UP};
 use super::{Chain, Link, Ready};
-use crate::backend::PACKS;
+use crate::backend::{Lane, PACKS};
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
 use crate::device::timeline::SpanKind;
@@ -236,6 +236,8 @@ pub(super) struct Running<'a> {
     window: Window,
     /// What those pass through whose values lie in files.
     files: Option<Files>,
+    /// How each operation of the pass under way may run together with others of a block.
+    lanes: Vec<Option<Lane>>,
     /// Rings of the pass under way, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
     pieces: Vec<Piece>,
@@ -282,6 +284,7 @@ impl<'a> Running<'a> {
             packs,
             window,
             files,
+            lanes: Vec::new(),
             rings: Vec::new(),
             pieces: Vec::new(),
             _rest: rest,
@@ -466,6 +469,11 @@ impl<'a> Running<'a> {
                 self.streams.device.counts.fused(together.steps);
             }
         }
+        self.lanes = vec![None; self.ops.len()];
+        if self.streams.device.backend().facts().spreads {
+            let lanes = row_lanes(self.chain, works, &self.boxes);
+            self.lanes[pass.ops.clone()].copy_from_slice(&lanes);
+        }
         self.pieces = self.window.pieces(&pass.planes, pass.shift).collect();
         let mut layouts: Vec<Arc<WideLayout>> = Vec::new();
         self.rings.clear();
@@ -482,7 +490,7 @@ impl<'a> Running<'a> {
     /// Advances one operation.
     fn run_op(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
         let device = self.streams.device;
-        let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[] };
+        let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[], lane: self.lanes[op] };
         match self.works[op] {
             OpWork::Sweep(link) | OpWork::Fold(link) | OpWork::Steps(link, ..) => {
                 let Some(sweep) = self.chain.links[link].op.kernel() else { return Ok(()) };

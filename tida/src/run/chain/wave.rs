@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::smallvec;
 
-use super::lanes::Lanes;
 use super::outcome::failure;
 use super::{Chain, Ready, Use};
 use crate::backend::cpu::Caches;
@@ -26,6 +25,7 @@ use crate::launch::pieces::run_boxes;
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::{FillStep, Planar};
 use crate::memory::tracker::{BoxTouch, Tracker, distinct};
+use crate::parallel::lanes::Lanes;
 use crate::program::schedule::{Access, PlaneOp, Reach, Skew, Write, hull_of, steps};
 use crate::run::op::Op;
 
