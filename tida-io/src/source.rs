@@ -70,6 +70,55 @@ pub fn read_box(
     set(source, snapshot, array, &info, &boxes)
 }
 
+/// The methods by which a source of files sets arrays.
+macro_rules! reading_methods {
+    ($Source:ident) => {
+        impl $Source {
+            /// Sets the valid values of arrays, each by its name, from a snapshot; or from arrays there whose first axis
+            /// is one of time or of anything else, at this place on it. Ghosts have to be filled afterwards. The arrays
+            /// may be cut in another way than those that were written.
+            ///
+            /// All names, shapes and types are checked before the first value is set. What is read is damaged or
+            /// missing then leaves some values set.
+            ///
+            /// # Errors
+            /// No such snapshot or array; another shape or type; files that are missing or damaged; values that an
+            /// array's format cannot hold.
+            #[track_caller]
+            pub fn read(&self, snapshot: u64, arrays: &mut [(&str, &mut dyn $crate::Stored)]) -> $crate::Result<()> {
+                $crate::source::read(self, Some(snapshot), arrays)
+            }
+
+            /// As [`read`](Self::read), from arrays that have no axis more than those that are set.
+            ///
+            /// # Errors
+            /// As [`read`](Self::read).
+            #[track_caller]
+            pub fn load(&self, arrays: &mut [(&str, &mut dyn $crate::Stored)]) -> $crate::Result<()> {
+                $crate::source::read(self, None, arrays)
+            }
+
+            /// As [`read`](Self::read), or [`load`](Self::load) without a snapshot, of one array, and of no more than
+            /// the cells of a box. `start` and `extent` have one number for each axis.
+            ///
+            /// # Errors
+            /// As [`read`](Self::read); a box that reaches outside the array.
+            #[track_caller]
+            pub fn read_box(
+                &self,
+                snapshot: Option<u64>,
+                (name, array): (&str, &mut dyn $crate::Stored),
+                start: &[usize],
+                extent: &[usize],
+            ) -> $crate::Result<()> {
+                let cells = $crate::Cells { start: start.to_vec(), extent: extent.to_vec() };
+                $crate::source::read_box(self, snapshot, (name, array), &cells)
+            }
+        }
+    };
+}
+pub(crate) use reading_methods;
+
 /// Sets boxes of an array, while the next are read.
 #[track_caller]
 fn set(

@@ -8,10 +8,11 @@ use tida::ErrorKind;
 
 use super::quiet::quiet;
 use super::{failed, own_axes, type_of};
-use crate::arrays::{ArrayInfo, Cells, Stored};
+use crate::arrays::{ArrayInfo, Cells};
 use crate::sink::{RegionSource, Snapshot};
+use crate::source::reading_methods;
 use crate::words::{self, STEP, TIME};
-use crate::{Error, Result, source};
+use crate::{Error, Result};
 
 /// A series or a file that is read. See [`open`].
 #[derive(Debug)]
@@ -67,46 +68,6 @@ impl Files {
         self.series.as_ref()?.last().map(|(snapshot, _)| *snapshot)
     }
 
-    /// Sets the valid values of arrays, each by its name, from a snapshot of a series; or from variables of a file
-    /// whose first axis is one of time or of anything else, at this place on it. Ghosts have to be filled afterwards.
-    /// The arrays may be cut in another way than those that were written.
-    ///
-    /// All names, shapes and types are checked before the first value is set.
-    ///
-    /// # Errors
-    /// No such snapshot or variable; another shape or type; what the library says; values that an array's format cannot
-    /// hold.
-    #[track_caller]
-    pub fn read(&self, snapshot: u64, arrays: &mut [(&str, &mut dyn Stored)]) -> Result<()> {
-        source::read(self, Some(snapshot), arrays)
-    }
-
-    /// As [`read`](Files::read), from variables of a file that have the axes of the arrays and no more.
-    ///
-    /// # Errors
-    /// As [`read`](Files::read).
-    #[track_caller]
-    pub fn load(&self, arrays: &mut [(&str, &mut dyn Stored)]) -> Result<()> {
-        source::read(self, None, arrays)
-    }
-
-    /// As [`read`](Files::read), or [`load`](Files::load) without a snapshot, of one array, and of no more than the
-    /// cells of a box. `start` and `extent` have one number for each axis.
-    ///
-    /// # Errors
-    /// As [`read`](Files::read); a box that reaches outside the array.
-    #[track_caller]
-    pub fn read_box(
-        &self,
-        snapshot: Option<u64>,
-        (name, array): (&str, &mut dyn Stored),
-        start: &[usize],
-        extent: &[usize],
-    ) -> Result<()> {
-        let cells = Cells { start: start.to_vec(), extent: extent.to_vec() };
-        source::read_box(self, snapshot, (name, array), &cells)
-    }
-
     /// The file of a snapshot, and its place on the first axis there.
     fn file(&self, snapshot: Option<u64>, tried: &str) -> Result<(File, Option<usize>)> {
         quiet();
@@ -123,6 +84,8 @@ impl Files {
         }
     }
 }
+
+reading_methods!(Files);
 
 impl RegionSource for Files {
     fn name(&self) -> String {

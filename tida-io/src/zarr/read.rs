@@ -9,9 +9,10 @@ use tida::ErrorKind;
 use super::codec::Chunks;
 use super::layout::{Layout, is_in_time, read_json};
 use super::meta;
-use crate::arrays::{ArrayInfo, Cells, Stored};
+use crate::arrays::{ArrayInfo, Cells};
 use crate::sink::{RegionSource, Snapshot};
-use crate::{Error, Result, source};
+use crate::source::reading_methods;
+use crate::{Error, Result};
 
 /// A store that is read. See [`open`].
 #[derive(Debug)]
@@ -106,51 +107,12 @@ impl Store {
         }
     }
 
-    /// Sets the valid values of arrays, each by its name, from a snapshot; or from an array whose first axis is one of
-    /// time or of anything else, at this place on it. Ghosts have to be filled afterwards. The arrays may be cut in
-    /// another way than those that were written.
-    ///
-    /// All names, shapes and types are checked before the first value is set. What is read is damaged or missing then
-    /// leaves some values set.
-    ///
-    /// # Errors
-    /// No such snapshot or array; another shape or type; files that are missing or damaged; values that an array's
-    /// format cannot hold.
-    #[track_caller]
-    pub fn read(&self, snapshot: u64, arrays: &mut [(&str, &mut dyn Stored)]) -> Result<()> {
-        source::read(self, Some(snapshot), arrays)
-    }
-
-    /// As [`read`](Store::read), of a store without snapshots.
-    ///
-    /// # Errors
-    /// As [`read`](Store::read).
-    #[track_caller]
-    pub fn load(&self, arrays: &mut [(&str, &mut dyn Stored)]) -> Result<()> {
-        source::read(self, None, arrays)
-    }
-
-    /// As [`read`](Store::read), or [`load`](Store::load) without a snapshot, of one array, and of no more than the
-    /// cells of a box. `start` and `extent` have one number for each axis.
-    ///
-    /// # Errors
-    /// As [`read`](Store::read); a box that reaches outside the array.
-    #[track_caller]
-    pub fn read_box(
-        &self,
-        snapshot: Option<u64>,
-        (name, array): (&str, &mut dyn Stored),
-        start: &[usize],
-        extent: &[usize],
-    ) -> Result<()> {
-        let cells = Cells { start: start.to_vec(), extent: extent.to_vec() };
-        source::read_box(self, snapshot, (name, array), &cells)
-    }
-
     fn chunks(&self, path: &str, tried: &str) -> Result<Chunks> {
         Chunks::open(&self.path, &self.layout, path, tried)
     }
 }
+
+reading_methods!(Store);
 
 impl RegionSource for Store {
     fn name(&self) -> String {
