@@ -75,6 +75,7 @@
 //! | a kernel kept and launched many times | [`keep`], [`Kernel`], [`BoxedKernel`] |
 //! | arguments: arrays, whole arrays, tables | [`compute::Arg`], [`all`], [`table`] |
 //! | grids of half and double the resolution | [`coarse`], [`fine`] |
+//! | loops over what a mask leaves | [`ActiveBlocks`], [`TileIter::active`] |
 //! | sums, extremes, scalars that no one waits for | [`reduce()`], [`reduce_later`], [`dot`], [`norm`], [`axpy`] |
 //! | cells that exchange values through shared memory | [`compute_groups`], [`group_kernel!`] |
 //! | choosing a device, threads and limits | [`TileAcc::builder`], [`Device`] |

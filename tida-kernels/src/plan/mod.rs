@@ -184,7 +184,7 @@ const LOW: u32 = 4;
 /// Threads of a block along z, at most.
 const DEEP: u32 = 64;
 
-/// So many threads, of which `most` along x. A box that is thinner than a warp along x has no threads there that have no
+/// So many threads, of which `most` along x. Where a box is thin along x, few lie there: most of them would have no
 /// cell.
 fn shape(extent: &[i64], most: u32, threads: u32) -> [u32; 3] {
     let along = |axis_from_last: usize| {

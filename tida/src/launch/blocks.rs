@@ -8,6 +8,8 @@ use tida_kernels::plan::Plan;
 
 use super::device::{DeviceArg, DeviceLaunch, Part};
 use crate::device::compiler::Ready;
+use crate::device::core::DeviceCore;
+use crate::device::plans::Wish;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
@@ -108,6 +110,37 @@ impl Listed {
 }
 
 impl DeviceLaunch<'_> {
+    /// The plan for all blocks of a list, of which launches can have each: found without a look at any.
+    pub(super) fn plan_of_list(&self, device: &DeviceCore, boxes: &[(usize, GridBox<4>)], wish: &Wish) -> Option<Plan> {
+        let (list, facts) = (self.list?, device.backend().facts());
+        let largest = list.largest();
+        if boxes.len() < 2 || boxes.as_ptr() != list.blocks().as_ptr() {
+            return None;
+        }
+        let cells = largest.cells() as u64 * boxes.len() as u64;
+        let mut plan = self.plan_for(wish, facts, device.asked.math, (&self.extent(&largest), cells), true);
+        let needed = self.blocks(&plan, &largest);
+        plan.by_value = self.by_value(&plan, boxes.len());
+        (0..3).all(|d| needed[d] <= facts.grid[d]).then_some(plan)
+    }
+
+    /// The launches over boxes that launches can have.
+    pub(super) fn parts(
+        &self,
+        device: &DeviceCore,
+        plan: &Plan,
+        ready: &Ready,
+        fitting: &[(usize, GridBox<4>)],
+    ) -> Result<SmallVec<[Part; 1]>, Error> {
+        let at_once = if plan.many {
+            let tiles = fitting.iter().map(|(_, cells)| self.blocks(plan, cells)[2]).max().unwrap_or(1).max(1);
+            ((device.backend().facts().grid[2] / tiles.next_power_of_two()) as usize).max(1)
+        } else {
+            1
+        };
+        fitting.chunks(at_once).map(|part| self.part(device, plan, ready, part)).collect()
+    }
+
     /// Launches over all blocks of a list, whose tables are made once.
     ///
     /// # Errors

@@ -392,12 +392,12 @@ impl DeviceLaunch<'_> {
         Some((self.extent(&largest.1), boxes.iter().map(|(_, cells)| cells.cells() as u64).sum()))
     }
 
-    fn extent(&self, cells: &GridBox<4>) -> Extent {
+    pub(super) fn extent(&self, cells: &GridBox<4>) -> Extent {
         (4 - self.prepared.kernel.rank..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect()
     }
 
     /// Blocks that cover a box.
-    fn blocks(&self, plan: &Plan, cells: &GridBox<4>) -> [u64; 3] {
+    pub(super) fn blocks(&self, plan: &Plan, cells: &GridBox<4>) -> [u64; 3] {
         match plan.goal {
             Goal::Segments(_) => plan.segment_blocks(cells.lo[3], &self.extent(cells)),
             _ => plan.blocks(&self.extent(cells)),
@@ -421,20 +421,6 @@ impl DeviceLaunch<'_> {
         }
         let Some((plan, fitting)) = self.plan_over(device, boxes, wish) else { return Ok(None) };
         self.commands_of(device, plan, &fitting, held).map(Some)
-    }
-
-    /// The plan for all blocks of a list, of which launches can have each: found without a look at any.
-    fn plan_of_list(&self, device: &DeviceCore, boxes: &[(usize, GridBox<4>)], wish: &Wish) -> Option<Plan> {
-        let (list, facts) = (self.list?, device.backend().facts());
-        let largest = list.largest();
-        if boxes.len() < 2 || boxes.as_ptr() != list.blocks().as_ptr() {
-            return None;
-        }
-        let cells = largest.cells() as u64 * boxes.len() as u64;
-        let mut plan = self.plan_for(wish, facts, device.asked.math, (&self.extent(&largest), cells), true);
-        let needed = self.blocks(&plan, &largest);
-        plan.by_value = self.by_value(&plan, boxes.len());
-        (0..3).all(|d| needed[d] <= facts.grid[d]).then_some(plan)
     }
 
     /// The plan for these boxes, and boxes that launches can have; none without boxes.
@@ -505,25 +491,8 @@ impl DeviceLaunch<'_> {
         Ok(Commands { plan, ready, arrays, wholes, maps, captures, lengths, parts })
     }
 
-    /// The launches over boxes that launches can have.
-    fn parts(
-        &self,
-        device: &DeviceCore,
-        plan: &Plan,
-        ready: &Ready,
-        fitting: &[(usize, GridBox<4>)],
-    ) -> Result<SmallVec<[Part; 1]>, Error> {
-        let at_once = if plan.many {
-            let tiles = fitting.iter().map(|(_, cells)| self.blocks(plan, cells)[2]).max().unwrap_or(1).max(1);
-            ((device.backend().facts().grid[2] / tiles.next_power_of_two()) as usize).max(1)
-        } else {
-            1
-        };
-        fitting.chunks(at_once).map(|part| self.part(device, plan, ready, part)).collect()
-    }
-
     /// One launch: of several boxes, or of one.
-    fn part(
+    pub(super) fn part(
         &self,
         device: &DeviceCore,
         plan: &Plan,
@@ -749,7 +718,7 @@ impl DeviceLaunch<'_> {
     }
 
     /// For how many boxes geometry is passed by value: 0 for a table in memory.
-    fn by_value(&self, plan: &Plan, boxes: usize) -> u8 {
+    pub(super) fn by_value(&self, plan: &Plan, boxes: usize) -> u8 {
         let (rank, args) = (self.prepared.kernel.rank, self.args.len());
         // More words than any kernel of these arguments has: extents, origins and colours, each region's start and
         // bounds, each layout's position, strides and plane, and what reductions add.
