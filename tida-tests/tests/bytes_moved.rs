@@ -42,6 +42,8 @@ enum Use {
     DiscardedAndOverwrittenInPart,
     /// Overwritten by a sweep, then by the host, then read by a sweep.
     WrittenByTheHostBetween,
+    /// Overwritten by a sweep, then filled with one value, then read by a sweep.
+    FilledBetween,
 }
 
 const PLACES: [Place; 8] = [
@@ -54,13 +56,14 @@ const PLACES: [Place; 8] = [
     Place::Both,
     Place::Host,
 ];
-const USES: [Use; 6] = [
+const USES: [Use; 7] = [
     Use::Overwritten,
     Use::OverwrittenInPart,
     Use::Read,
     Use::Discarded,
     Use::DiscardedAndOverwrittenInPart,
     Use::WrittenByTheHostBetween,
+    Use::FilledBetween,
 ];
 
 impl Place {
@@ -125,8 +128,11 @@ impl Place {
             (_, Use::Read) => (2 * all, all),
             // `u` stays on the device, what the sweep left in `v` is replaced unread.
             (Place::InCore(_) | Place::Arriving | Place::Both, Use::WrittenByTheHostBetween) => (2 * all, all),
+            // `v` is filled where it is.
+            (Place::InCore(_) | Place::Arriving, Use::FilledBetween) => (all, 2 * all),
+            (Place::Both, Use::FilledBetween) => (2 * all, all),
             // Each chain leaves what it has written on the host.
-            (_, Use::WrittenByTheHostBetween) => (3 * all, 2 * all),
+            (_, Use::WrittenByTheHostBetween | Use::FilledBetween) => (3 * all, 2 * all),
         }
     }
 }
@@ -164,11 +170,14 @@ fn run(place: Place, of: Use, acc: &TileAcc, [u, v]: &mut [Array; 2]) -> Vec<f64
             // The rest has any value.
             return ends(v)[..2].to_vec();
         }
-        Use::WrittenByTheHostBetween => {
+        Use::WrittenByTheHostBetween | Use::FilledBetween => {
             overwrite(place, v, u, ROWS);
             // Whatever is recorded so far runs.
             acc.sync().unwrap();
-            v.fill_value(2.0).unwrap();
+            match of {
+                Use::FilledBetween => v.fill_value(2.0).unwrap(),
+                _ => v.fill(|_| 2.0).unwrap(),
+            }
             for tile in place.tiles(u) {
                 compute(&tile, (&mut *u, &*v), kernel!(|u, v, at| u[at] = u[at] + v[at])).unwrap();
             }
@@ -192,7 +201,7 @@ fn what_moves_is_what_is_needed() {
                 Use::OverwrittenInPart => &[2.0, 2.0, 7.0],
                 Use::DiscardedAndOverwrittenInPart => &[2.0; 2],
                 Use::Read => &[8.0; 3],
-                Use::WrittenByTheHostBetween => &[3.0, 3.0, 3.0, 2.0, 2.0, 2.0],
+                Use::WrittenByTheHostBetween | Use::FilledBetween => &[3.0, 3.0, 3.0, 2.0, 2.0, 2.0],
             };
             assert_eq!(found, expected, "{place:?}, {of:?}");
             let moved = (after.h2d_bytes - before.h2d_bytes, after.d2h_bytes - before.d2h_bytes);

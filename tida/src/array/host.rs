@@ -10,6 +10,7 @@ use crate::memory::layout::Layout;
 use crate::memory::rows::{Row, each_owned_row, each_row};
 use crate::memory::slab::each_slab;
 use crate::memory::storage::Storage;
+use crate::memory::tracker::Side;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Sets every valid value to `value(index)`, on all threads, and waits until that is done. Ghosts keep what they
@@ -38,24 +39,24 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         })
     }
 
-    /// Sets every valid value to `value`; waits until done. Ghosts are older than the cells then.
-    ///
-    /// ```
-    /// # use tida::prelude::*;
-    /// # fn main() -> tida::Result<()> {
-    /// # let acc = TileAcc::auto()?;
-    /// let mut u = TileArray::<i32, 1>::builder([3]).build(&acc)?;
-    /// u.fill_value(7)?;
-    /// assert_eq!(u.read_box(u.domain())?, [7; 3]);
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`fill`](TileArray::fill).
+    /// The same value for all cells, set by the host.
     #[track_caller]
-    pub fn fill_value(&mut self, value: T) -> Result<(), Error> {
+    pub(crate) fn fill_here(&mut self, value: T) -> Result<(), Error> {
         let domain = self.layout.domain();
         self.write_rows(&domain, &|_, _| value)
+    }
+
+    /// Whether kernels find the values on a device, or will: those that were recorded put them there. Values that a
+    /// format may not hold are set by the host, which says so at once.
+    pub(crate) fn is_filled_there(&self) -> bool {
+        let (tracker, storage) = (&self.tracker, &self.storage);
+        let coded = storage.coding().is_some();
+        if tracker.side() != Side::Device || coded || storage.backing().is_some() || !storage.is_reserved() {
+            return false;
+        }
+        let mut nodes = Vec::new();
+        tracker.pending(None, true, &mut nodes);
+        nodes.iter().any(|node| node.on_device && !node.is_finished()) || storage.on_device().into_iter().all(|is| is)
     }
 
     /// The valid values of a box, row-major. Waits for recorded work that they need.

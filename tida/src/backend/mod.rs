@@ -435,6 +435,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
         self.record(stream)
     }
 
+    /// As [`Backend::record`], for the end of a node: it may be seen together with those of nodes after it.
+    fn end(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        self.record(stream)
+    }
+
     /// As [`Backend::mark`], of an event that will know its [`Event::time`] where the driver gives times. It costs
     /// more.
     fn record_timed(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {

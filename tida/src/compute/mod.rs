@@ -12,6 +12,7 @@ mod complex;
 pub(crate) mod deferred;
 mod explain;
 mod faces;
+mod fill;
 pub(crate) mod function;
 pub(crate) mod groups;
 mod kept;

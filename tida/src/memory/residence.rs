@@ -195,11 +195,11 @@ impl Storage {
         }
         if place.newest.is_on_device() {
             // Work on other cells of the region is not ordered with what brought it here, even if that wrote it too.
-            if let Some((other, event)) = &place.arriving
-                && other != stream
-                && !event.is_done()
-            {
-                device.wait(*stream, &**event)?;
+            match &place.arriving {
+                // Nobody has to ask again.
+                Some((_, event)) if event.is_done() => place.arriving = None,
+                Some((other, event)) if other != stream => device.wait(*stream, &**event)?,
+                _ => {}
             }
         } else if self.has_values(region, place.newest) {
             device.counts.upload(bytes);

@@ -12,6 +12,7 @@ use crate::grid::boxes::BoxList;
 use crate::program::schedule::Scale;
 
 /// What the tiles of a sweep touch of one array, for the question whether a later tile may go before a later sweep.
+#[derive(Clone)]
 pub(crate) struct ArrayTouch {
     pub tracker: Arc<Tracker>,
     /// The regions that are touched, by number.
@@ -43,7 +44,7 @@ impl ArrayTouch {
 }
 
 /// Cells of a region that the tiles of a sweep touch.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct RegionTouch {
     pub read: BoxList,
     pub write: BoxList,

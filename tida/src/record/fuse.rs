@@ -16,6 +16,7 @@ use std::sync::{Arc, Weak};
 use super::closing::on_device;
 use super::driver::{Core, Recorder};
 use super::recording::TileWork;
+use super::repeat::{Known, Later};
 use super::sweep::SweepKey;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
@@ -32,6 +33,12 @@ use crate::run::steps::{identity, steps};
 /// So many sweeps are enough to start with, if the device has less than that to do.
 const ENOUGH: usize = 24;
 
+/// So many are started in any case: the program is faster than the device.
+const MANY: usize = 16 * ENOUGH;
+
+/// The number of no node.
+const NO_NODE: u64 = u64::MAX;
+
 /// Most alternating kernels.
 const KERNELS: usize = 4;
 
@@ -43,7 +50,7 @@ pub(super) struct Fusing {
     last: Vec<OpenedSweep>,
     /// How the last of them go on.
     cycle: Cycle,
-    held: Vec<HeldNode>,
+    pub(super) held: Vec<HeldNode>,
 }
 
 /// A sweep that was opened.
@@ -51,6 +58,8 @@ struct OpenedSweep {
     key: SweepKey,
     fusible: Fusible,
     node: u64,
+    /// The sweep, once it takes no more tiles.
+    sweep: Known,
     /// What its tiles read of arrays that do not alternate.
     reads: Vec<Read>,
 }
@@ -70,9 +79,21 @@ struct Read {
 type Around = Option<(i64, i64)>;
 
 /// A node that is held back.
-struct HeldNode {
-    node: Arc<Node>,
-    op: Op,
+pub(super) struct HeldNode {
+    pub made: Made,
+    pub op: Op,
+}
+
+/// Whether what is held back is a node yet.
+pub(super) enum Made {
+    Node(Arc<Node>),
+    Later(Later),
+}
+
+impl Made {
+    pub fn is_node(&self) -> bool {
+        matches!(self, Made::Node(_))
+    }
 }
 
 /// Whether all that work reads of arrays that do not alternate is read by `first` too, which may then do its work.
@@ -150,7 +171,13 @@ impl Fusing {
         if self.last.len() == KERNELS {
             self.last.remove(0);
         }
-        self.last.push(OpenedSweep { key: key.clone(), fusible, node: node.number, reads: Vec::new() });
+        self.last.push(OpenedSweep {
+            key: key.clone(),
+            fusible,
+            node: node.number,
+            sweep: Known::new(),
+            reads: Vec::new(),
+        });
         self.joined(node, tile.touches);
     }
 
@@ -180,7 +207,55 @@ impl Fusing {
 
     /// Holds a node back.
     pub fn hold(&mut self, node: Arc<Node>, op: Op) {
-        self.held.push(HeldNode { node, op });
+        if let (Op::Sweep(sweep), Some(last)) = (&op, self.last.iter_mut().rev().find(|last| last.node == node.number))
+        {
+            last.sweep = Arc::downgrade(sweep);
+        }
+        self.held.push(HeldNode { made: Made::Node(node), op });
+    }
+
+    /// The step that a tile repeats if no other comes between: the one before the last, with its turn.
+    pub fn repeated(&self, tile: &TileWork<'_>) -> Option<(Arc<Sweep>, Pair)> {
+        let [.., before, _] = self.last.as_slice() else { return None };
+        let usual = self.cycle.kernels == 1 && before.reads_around() && before.key.is_like(&tile.key);
+        let streams = || tile.can_chain(Kind::Planes) && !tile.has_whole() && tile.runs_as_usual();
+        if !usual || !streams() || !lie_whole(tile.touches) {
+            return None;
+        }
+        let pair = Pair::of(&tile.key, &before.fusible)?;
+        Some((before.sweep.upgrade()?, Pair { cycle: self.cycle, ..pair }))
+    }
+
+    /// Whether it has captured what that step has.
+    pub fn has_captured(&self, tile: &TileWork<'_>) -> bool {
+        matches!(self.last.as_slice(), [.., before, _] if before.key.captures == tile.key.captures)
+    }
+
+    /// Whether the last step is the last sweep that is held back, or the open one of this number.
+    pub fn ends_with_last(&self, open: Option<u64>) -> bool {
+        let Some(last) = self.last.last() else { return false };
+        let held = self.held.iter().rev().find_map(|held| held.op.kernel());
+        open.map_or_else(|| held.is_some_and(|held| last.sweep.as_ptr() == Arc::as_ptr(held)), |open| open == last.node)
+    }
+
+    /// A tile repeats the step before the last, as this sweep.
+    pub fn repeats(&mut self, tile: &TileWork<'_>, sweep: &Arc<Sweep>) {
+        let Some(before) = self.last.len().checked_sub(2) else { return };
+        self.last.swap(before, before + 1);
+        if let Some(last) = self.last.last_mut() {
+            if last.key.captures != tile.key.captures {
+                last.key.captures = tile.key.captures.clone();
+            }
+            last.node = NO_NODE;
+            last.sweep = Arc::downgrade(sweep);
+        }
+    }
+
+    /// The last step that is held back is this sweep now.
+    pub fn is_now(&mut self, sweep: &Arc<Sweep>) {
+        if let Some(last) = self.last.last_mut() {
+            last.sweep = Arc::downgrade(sweep);
+        }
     }
 }
 
@@ -212,8 +287,10 @@ impl Core {
         touches: &[Touch],
         fixed: bool,
         work: Work,
-    ) -> Arc<Node> {
-        self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(fixed))
+    ) {
+        if let Some(work) = self.repeat_fill(recorded, touches, fixed, work) {
+            self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(fixed));
+        }
     }
 
     /// Holds the filling of an array's ghosts back, if sweeps of it are; says whether it did.
@@ -229,23 +306,35 @@ impl Core {
     /// Starts what is held back, if it is enough and the device has little else to do; the rest waits for more.
     pub(super) fn keep_fusing(self: &Arc<Core>, recorder: &mut Recorder) {
         let held = recorder.fusing.held.len();
-        let under_way = self.unfinished.count().saturating_sub(held + recorder.open.len());
-        if held >= ENOUGH && under_way < ENOUGH / 2 {
+        if held < ENOUGH {
+            return;
+        }
+        let nodes = recorder.fusing.held.iter().filter(|held| held.made.is_node()).count();
+        let under_way = self.unfinished.count().saturating_sub(nodes + recorder.open.len());
+        if under_way < ENOUGH / 2 || held >= MANY {
             self.start_held(recorder, false);
         }
     }
 
     /// Starts what is held back: with `all` to the end, else as many steps as run together.
     pub(super) fn start_held(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
+        recorder.follows_last(None);
         let held = std::mem::take(&mut recorder.fusing.held);
-        let (mut groups, mut first) = (Vec::new(), 0);
+        let (mut groups, mut first, mut single) = (Vec::new(), 0, 0);
         // While a launch is compiled, none of fewer steps is.
         let mut compiling = 0;
         while first < held.len() {
-            let (group, more) = self.group(&held[first..]);
+            // Steps that are known to run one by one.
+            if first < single {
+                groups.push((1, None));
+                first += 1;
+                continue;
+            }
+            let (group, more, alone) = self.group(&held[first..]);
             if more && !all {
                 break;
             }
+            single = first + alone;
             let steps = group.as_ref().map_or(0, |group| group.together.steps);
             let group = group.filter(|group| steps >= compiling && self.is_compiled(group));
             if group.is_none() {
@@ -262,22 +351,24 @@ impl Core {
         recorder.fusing.held = held.collect();
     }
 
-    /// What runs as one launch of what comes first, and whether it could be more if more were there.
-    fn group(&self, held: &[HeldNode]) -> (Option<StepGroup>, bool) {
+    /// What runs as one launch of what comes first, and whether it could be more if more were there. Also how many of
+    /// what comes first run by themselves, if that is all that their steps are good for.
+    fn group(&self, held: &[HeldNode]) -> (Option<StepGroup>, bool, usize) {
         let (Some(device), Some(HeldNode { op: Op::Sweep(first), .. })) = (&self.device, held.first()) else {
-            return (None, false);
+            return (None, false, 1);
         };
-        let Some((region, cells)) = one_box(first.boxes()) else { return (None, false) };
+        let Some((region, cells)) = one_box(first.boxes()) else { return (None, false, 1) };
         let within = held.iter().map(|held| &held.op).take_while(|op| within(op, first));
-        let Some(following) = steps(within.map(Some)) else { return (None, false) };
+        let Some(following) = steps(within.map(Some)) else { return (None, false, 1) };
         let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
         let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
-        let Some(faces) = following.faces(facts_of, &cells) else { return (None, false) };
+        let Some(faces) = following.faces(facts_of, &cells) else { return (None, false, 1) };
         let (steps, more) = following.together(device, (&cells, &faces), u32::MAX);
         let together = following.over(steps, cells, i64::MAX, faces);
         let launches = following.launches(steps);
         let group = following.first(steps).map(|held| StepGroup { held, region, together, launches });
-        (group, more)
+        let alone = if steps == 1 && !more { following.held() } else { 1 };
+        (group, more, alone)
     }
 
     /// Whether the launch of a group can be had now.
@@ -288,8 +379,13 @@ impl Core {
     /// Starts nodes: as one launch, if they are a group.
     fn start_group(self: &Arc<Core>, held: impl Iterator<Item = HeldNode>, group: Option<StepGroup>) {
         let mut leader: Option<Arc<Node>> = None;
-        for HeldNode { node, op } in held {
-            match (op, &group, &leader) {
+        for mut held in held {
+            // What no one knows of runs with the first.
+            if leader.is_some() && !held.made.is_node() {
+                continue;
+            }
+            let node = self.made(&mut held);
+            match (held.op, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
                 (Op::Sweep(sweep), Some(group), None) => {
                     let (region, together, launches) = (group.region, group.together, group.launches.clone());

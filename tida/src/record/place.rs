@@ -204,17 +204,17 @@ impl Core {
         read: impl Iterator<Item = &'a Arc<Tracker>>,
     ) -> bool {
         let read = distinct(read);
-        // Work that is under way there brings them: it is looked for first, since it may end meanwhile.
-        if all.iter().any(|tracker| tracker.storage().backing().is_some()) {
+        let of_read: usize = read.iter().map(|tracker| tracker.storage().device_bytes()).sum();
+        if (of_read as u64) < self.rules.stream_from || all.iter().any(|of| of.storage().backing().is_some()) {
             return false;
         }
+        // Work that is under way there brings them: it is looked for first, since it may end meanwhile.
         let comes_anyway = read.iter().any(|tracker| {
             let mut nodes = Vec::new();
             tracker.pending(None, true, &mut nodes);
             nodes.iter().any(|node| node.on_device && !node.is_finished())
         });
         let to_bring: usize = read.iter().map(|tracker| tracker.storage().bytes_to_bring()).sum();
-        let of_read: usize = read.iter().map(|tracker| tracker.storage().device_bytes()).sum();
         if comes_anyway || (to_bring as u64) < self.rules.stream_from || 2 * to_bring < of_read {
             return false;
         }

@@ -89,6 +89,11 @@ impl Core {
     pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> Side {
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
+        let launch = match self.repeat(&mut recorder, &tile, launch) {
+            None => return Side::Device,
+            Some(launch) => launch,
+        };
+        self.settle_held(&mut recorder);
         // Ghosts were filled since they were opened.
         if recorder.open.iter().any(|sweep| !sweep.work.refilled.is_empty()) {
             self.close_all(&mut recorder);
@@ -108,6 +113,7 @@ impl Core {
             self.wait_for_room();
             place = self.prepare_place(&tile);
             recorder = lock(&self.recorder);
+            self.settle_held(&mut recorder);
         }
         if recorder.open.len() == OPEN {
             let Recorder { open, chain, fusing, .. } = &mut *recorder;
@@ -192,6 +198,7 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
+        self.settle_held(&mut recorder);
         // Each array is told of, also behind one that no open sweep wrote.
         let mut others = 0;
         for touch in touches.iter().filter(|_| is_fill && is_on_device) {
@@ -229,7 +236,7 @@ impl Core {
 
     /// Work that first brings its arrays to where it runs, and on the device has their ghosts filled, if it `reads`
     /// them.
-    fn with_arrays(
+    pub(super) fn with_arrays(
         self: &Arc<Core>,
         (name, recorded): (&'static str, &'static Location<'static>),
         touches: &[Touch],

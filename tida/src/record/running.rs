@@ -131,7 +131,7 @@ impl Core {
         let done = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)))
             .map_err(|e| node.failed(e));
-        let mark = || backend.record(stream).and_then(|event| backend.flush(stream).map(|()| event));
+        let mark = || backend.end(stream).and_then(|event| backend.flush(stream).map(|()| event));
         let event = catch_unwind(AssertUnwindSafe(mark))
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)));
         let (event, done) = match event {

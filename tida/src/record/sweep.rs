@@ -49,6 +49,20 @@ pub(crate) struct SweepKey {
     pub colour: Option<CellColour>,
 }
 
+impl SweepKey {
+    /// Whether this is the same but for the captured values, of which there are as many.
+    pub fn is_like(&self, other: &SweepKey) -> bool {
+        let SweepKey { kernel, views, args, captures, tables, valid_only, checked, on_device, .. } = self;
+        let SweepKey { block, march, cache, order, colour, .. } = self;
+        *args == other.args
+            && (kernel, views, tables) == (&other.kernel, &other.views, &other.tables)
+            && captures.len() == other.captures.len()
+            && (valid_only, checked, on_device) == (&other.valid_only, &other.checked, &other.on_device)
+            && (block, march, cache) == (&other.block, &other.march, &other.cache)
+            && (order, colour) == (&other.order, &other.colour)
+    }
+}
+
 /// Sweeps that still take tiles. They are large, and stay where they are until they close.
 pub(crate) type OpenSweeps = Vec<Box<OpenSweep>>;
 

@@ -47,6 +47,11 @@ impl Steps {
         self.following.sweeps(1)
     }
 
+    /// How many of what was recorded are these steps and what lies between them.
+    pub fn held(&self) -> usize {
+        self.following.steps.last().map_or(1, |last| last + 1)
+    }
+
     /// See [`Following::first`].
     pub fn first(&self, steps: u32) -> Option<usize> {
         self.following.first(steps)

@@ -287,11 +287,22 @@ fn asked_cells(asked: &Parts, rank: usize) -> Option<Vec<[u8; 2]>> {
     Some(vec![cells.map(|n| n as u8)])
 }
 
+/// Cycles from one launch to the next at least, of work that takes less: the host and the driver take 7 to 8 µs (one
+/// H200).
+const LAUNCH: f64 = 14_000.0;
+
+/// Cycles from a launch to the next, of work that takes so many.
+fn launched(cycles: f64, target: &Target<'_>) -> f64 {
+    // A CPU behind OpenCL is as near as the host. Of launches that take equally long, the one with less work is better.
+    if target.unrolled { cycles.max(LAUNCH) + 1e-3 * cycles } else { cycles }
+}
+
 /// Cycles of a step that runs by itself.
 pub fn single(steps: &Steps, target: &Target<'_>) -> f64 {
     let cells: f64 = target.extent.iter().map(|n| *n as f64).product();
     let bytes = 2.0 * steps.scalar.size() as f64 + f64::from(target.others);
-    cells * bytes / MOVED[0] / f64::from(target.machine.multiprocessors.max(1))
+    let moved = cells * bytes / MOVED[0] / f64::from(target.machine.multiprocessors.max(1));
+    launched(moved, target)
 }
 
 /// A plan with what it costs; none if a block has no room for it.
@@ -381,7 +392,7 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
         Some(planes) => i64::from(planes).min(whole),
         None => lengths.min_by(|a, b| of(*a).total_cmp(&of(*b)))?,
     };
-    let cycles = of(planes) / depth as f64;
+    let cycles = launched(of(planes), target) / depth as f64;
     Some(Chosen { fused, block, planes: u32::try_from(planes).ok()?, cycles })
 }
 

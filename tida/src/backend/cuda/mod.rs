@@ -4,6 +4,7 @@
 //! other users of the CUDA runtime. Streams are the backend's own and do not wait for the default stream.
 
 mod compile;
+mod ends;
 mod maps;
 mod memory;
 mod probe;
@@ -23,10 +24,11 @@ use smallvec::SmallVec;
 use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
 
-use super::{Argument, Backend, Code, Event, Facts, Kernel, MapShape, Memory, TensorMap, profile};
+use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, MapShape, Memory, TensorMap, profile};
 use crate::backend::chosen::Chosen;
 use crate::error::{Error, ErrorKind};
 use compile::{CudaKernel, Target};
+use ends::{CudaEnd, Ends};
 use memory::{Kept, Pinned};
 use probe::call;
 use staging::{Staging, Way};
@@ -48,7 +50,8 @@ pub(crate) fn open(chosen: Option<Chosen<u32>>) -> Result<Arc<dyn Backend>, Erro
     let pinned_limit = memory::pinned_limit()?;
     let open = |facts: &Facts| -> Result<Cuda, Error> {
         let context = Arc::new(Context::new(driver, device, facts.memory, pinned_limit)?);
-        Ok(Cuda { context, facts: facts.clone(), target: target.clone() })
+        let ends = (0..ALL_STREAMS).map(|stream| Arc::new(Ends::new(&context, stream))).collect();
+        Ok(Cuda { context, facts: facts.clone(), target: target.clone(), ends })
     };
     let cuda = open(&facts)?;
     // On a context of its own, which gives all memory back.
@@ -183,6 +186,8 @@ struct Cuda {
     context: Arc<Context>,
     facts: Facts,
     target: Target,
+    /// What nodes end with, by stream.
+    ends: Vec<Arc<Ends>>,
 }
 
 /// An address within memory.
@@ -404,11 +409,21 @@ impl Backend for Cuda {
         Ok(Arc::new(CudaEvent::record(&self.context, stream)?))
     }
 
+    fn end(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
+        match self.ends.get(stream) {
+            Some(ends) => Ok(Arc::new(ends.end()?)),
+            None => self.record(stream),
+        }
+    }
+
     fn record_timed(&self, stream: usize) -> Result<Arc<dyn Event>, Error> {
         Ok(Arc::new(CudaEvent::record_timed(&self.context, stream)?))
     }
 
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
+        if let Some(end) = event.as_any().downcast_ref::<CudaEnd>() {
+            return end.event()?.map_or(Ok(()), |(_, event)| self.context.wait(stream, &event));
+        }
         let event = event.as_any().downcast_ref::<CudaEvent>();
         self.context.wait(stream, event.ok_or_else(|| foreign("wait for an event", "event"))?)
     }
