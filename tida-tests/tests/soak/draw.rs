@@ -295,7 +295,15 @@ fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
     let (of, from) = (dice.below(arrays), dice.below(arrays));
     match dice.below(if outer { 37 } else { 28 }) {
         0..=10 => sweep(dice, axes, arrays),
-        11..=12 => Op::Line {
+        12 => Op::Colour {
+            to: of,
+            from: (of + 1 + dice.below(arrays)) % arrays,
+            colour: dice.below(12),
+            colours: dice.between(2, 3),
+            axes: dice.once_in(2),
+            tiles: Tiles { march: None, ..tiles(dice, axes) },
+        },
+        11 => Op::Line {
             to: of,
             from: (of + 1 + dice.below(arrays)) % arrays,
             axis: dice.below(axes),

@@ -3,7 +3,7 @@
 use tida_kernels::codec::Codec;
 
 use crate::kernels::{Cell, Kernel};
-use crate::program::{Array, Face, Op, Part, Program, Step};
+use crate::program::{Array, Face, Op, Part, Program, Step, has_colour};
 use crate::value::{Value, random};
 
 /// What was seen of an array: when, and the bits.
@@ -173,6 +173,11 @@ impl<'a, T: Value> Plain<'a, T> {
                 let cells = tiles.within.as_ref().map_or(self.all(*to), |within| self.part(*to, within));
                 self.line([*to, *from], (axis % self.program.axes(), *backward), cells);
             }
+            Op::Colour { to, from, colour, colours, axes, tiles } => {
+                let cells = tiles.within.as_ref().map_or(self.all(*to), |within| self.part(*to, within));
+                let axes = axes.then(|| self.program.axes());
+                self.colour([*to, *from], (*colour, *colours, axes), cells);
+            }
             Op::Grown { to, from } => self.grown(*to, *from),
             Op::Swap { a, b } => self.fields.swap(*a, *b),
             Op::Copy { to, from } => {
@@ -265,6 +270,25 @@ impl<'a, T: Value> Plain<'a, T> {
             let near = if is_ghost { before.value(near) } else { self.fields[to].value(near) };
             let value = self.fields[to].value(at).over(4).plus(near.over(2)).plus(self.fields[from].value(at).over(4));
             self.fields[to].set(at, value);
+        }
+    }
+
+    /// A relaxation of one colour: ghosts have the values of the cells as they were.
+    fn colour(&mut self, [to, from]: [usize; 2], colour: (usize, usize, Option<usize>), cells: [[i64; 4]; 2]) {
+        let before = self.fields[to].clone();
+        for at in places(cells).filter(|at| has_colour(*at, colour)) {
+            let field = &self.fields[to];
+            let near = |axis: usize, by: i64| {
+                let mut near = at;
+                near[axis] += by;
+                let is_ghost = near[axis] < 0 || near[axis] >= before.shape[axis];
+                if is_ghost { before.value(near) } else { field.value(near) }
+            };
+            let mut sum = field.value(at).over(4).plus(self.fields[from].value(at).over(4));
+            for axis in 0..self.program.axes() {
+                sum = sum.plus(near(axis, 1).over(16).plus(near(axis, -1).over(16)));
+            }
+            self.fields[to].set(at, sum);
         }
     }
 

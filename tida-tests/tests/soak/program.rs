@@ -103,6 +103,16 @@ pub enum Op {
         backward: bool,
         tiles: Tiles,
     },
+    /// A relaxation of the cells of one colour, in place: each cell reads those beside it along all axes. Colours are
+    /// those of the sum of the coordinates, or of each axis.
+    Colour {
+        to: usize,
+        from: usize,
+        colour: usize,
+        colours: usize,
+        axes: bool,
+        tiles: Tiles,
+    },
     /// Two steps of a stencil with one fill of ghosts: the first over tiles that are grown by one cell.
     Grown {
         to: usize,
@@ -316,6 +326,14 @@ impl<'a> Steps<'a> {
                 self.filled(*to);
                 self.fresh[*to] = false;
             }
+            Op::Colour { to, from, .. } => {
+                let held = self.holds(*to, &vec![[1; 2]; axes]) && self.array(*to).storage == Storage::Raw;
+                if to == from || !self.alike(*to, *from) || !held || !self.program.scalar.is_number() {
+                    return;
+                }
+                self.filled(*to);
+                self.fresh[*to] = false;
+            }
             Op::Two { to, via, from, .. } => {
                 let apart = to != via && via != from && from != to;
                 let reach = self.reach(Kernel::Star, *via, *from);
@@ -361,6 +379,21 @@ impl<'a> Steps<'a> {
         }
         self.list.push(Step::Op { op, value });
     }
+}
+
+/// Which cells have a colour of so many: by the sum of their coordinates, or along each of these axes. Any number
+/// is a colour.
+pub fn has_colour(at: [i64; 4], (colour, colours, axes): (usize, usize, Option<usize>)) -> bool {
+    let n = colours as i64;
+    match axes {
+        None => at.iter().sum::<i64>().rem_euclid(n) == colour as i64 % n,
+        Some(axes) => (0..axes).all(|d| at[d].rem_euclid(n) == along(colour, colours, d) as i64),
+    }
+}
+
+/// The colour along an axis, where each axis has so many.
+pub fn along(colour: usize, colours: usize, axis: usize) -> usize {
+    colour / colours.pow(axis as u32) % colours
 }
 
 impl Scalar {
@@ -450,7 +483,7 @@ impl Op {
                 vec![*to, *from]
             }
             Op::Swap { a, b } | Op::BothGhosts { a, b } => vec![*a, *b],
-            Op::Line { to, from, .. } => vec![*to, *from],
+            Op::Line { to, from, .. } | Op::Colour { to, from, .. } => vec![*to, *from],
             Op::Two { to, via, from, .. } => vec![*to, *via, *from],
             Op::Ghosts { of }
             | Op::New { of }

@@ -10,7 +10,7 @@ use tida::{Number, SimDevice};
 use crate::composites::Wave;
 use crate::kernels::{Arguments, Kernel, record};
 use crate::oracle::{Field, Plain, Seen, fixed, open, part, places};
-use crate::program::{Array, Face, Op, Part, Program, Scalar, Side as Where, Step, Storage, Tiles};
+use crate::program::{Array, Face, Op, Part, Program, Scalar, Side as Where, Step, Storage, Tiles, along};
 use crate::value::{Value, format, random};
 
 /// A sweep that waits for a reduction.
@@ -47,6 +47,15 @@ pub trait Subject: Value {
         _: TileIter<D>,
         _: (&mut TileArray<Self, D>, &TileArray<Self, D>),
         _: [i64; D],
+    ) -> tida::Result<()> {
+        Ok(())
+    }
+
+    /// A relaxation of one colour, of numbers.
+    fn relax<const D: usize>(
+        _: Colour<D>,
+        _: TileIter<D>,
+        _: (&mut TileArray<Self, D>, &TileArray<Self, D>),
     ) -> tida::Result<()> {
         Ok(())
     }
@@ -94,6 +103,14 @@ macro_rules! numbers {
                 line(along, tiles, arrays, by)
             }
 
+            fn relax<const D: usize>(
+                colour: Colour<D>,
+                tiles: TileIter<D>,
+                arrays: (&mut TileArray<Self, D>, &TileArray<Self, D>),
+            ) -> tida::Result<()> {
+                relax(colour, tiles, arrays)
+            }
+
             fn later<const D: usize>(from: &TileArray<Self, D>) -> tida::Result<Later<Self, D>> {
                 later(from)
             }
@@ -102,6 +119,25 @@ macro_rules! numbers {
 }
 
 numbers!(f64 f32 i32 u8 i16);
+
+fn relax<T: Number + Value, const D: usize>(
+    colour: Colour<D>,
+    tiles: TileIter<D>,
+    arrays: (&mut TileArray<T, D>, &TileArray<T, D>),
+) -> tida::Result<()> {
+    sweep_colour(
+        colour,
+        tiles,
+        arrays,
+        kernel!(|to, from, at| {
+            let mut sum = to[at] / T::lit(4) + from[at] / T::lit(4);
+            for d in 0..D {
+                sum += to[at + unit(d)] / T::lit(16) + to[at - unit(d)] / T::lit(16);
+            }
+            to[at] = sum;
+        }),
+    )
+}
 
 fn inward<T: Number + Value, const D: usize>(
     array: &mut TileArray<T, D>,
@@ -420,6 +456,17 @@ where
                 let by = std::array::from_fn(|d| if d == axis { if *backward { 1 } else { -1 } } else { 0 });
                 let tiles = self.tiles(&target, tiles);
                 let done = T::recur((axis, *backward), tiles, (&mut target, self.array(*from)), by);
+                self.arrays[*to] = Some(target);
+                done?;
+            }
+            Op::Colour { to, from, colour, colours, axes, tiles } => {
+                let mut target = self.arrays[*to].take().unwrap();
+                let colour = match axes {
+                    true => Colour::of_axes(std::array::from_fn(|d| along(*colour, *colours, d)), [*colours; D]),
+                    false => Colour::of_sum(*colour % *colours, *colours),
+                };
+                let tiles = self.tiles(&target, tiles);
+                let done = T::relax(colour, tiles, (&mut target, self.array(*from)));
                 self.arrays[*to] = Some(target);
                 done?;
             }

@@ -77,7 +77,7 @@ fn without_axis(program: &mut Program, d: usize) {
     fn of_ops(ops: &mut [Op], d: usize) {
         for op in ops {
             match op {
-                Op::Sweep { tiles, .. } | Op::Two { tiles, .. } | Op::Line { tiles, .. } => {
+                Op::Sweep { tiles, .. } | Op::Two { tiles, .. } | Op::Line { tiles, .. } | Op::Colour { tiles, .. } => {
                     tiles.size.as_mut().map(|size| size.remove(d));
                     tiles.within.as_mut().map(|part| part.remove(d));
                 }
@@ -163,8 +163,14 @@ fn simpler(op: &Op) -> Vec<Vec<Op>> {
             all.retain(|ops| ops[0] != *op);
             all
         }
-        Op::Line { to, from, axis, backward, tiles } if *tiles != Tiles::default() => {
-            let with = |tiles: Tiles| vec![Op::Line { to: *to, from: *from, axis: *axis, backward: *backward, tiles }];
+        Op::Line { tiles, .. } | Op::Colour { tiles, .. } if *tiles != Tiles::default() => {
+            let with = |less: Tiles| {
+                let mut op = op.clone();
+                if let Op::Line { tiles, .. } | Op::Colour { tiles, .. } = &mut op {
+                    *tiles = less;
+                }
+                vec![op]
+            };
             let less = [
                 Tiles::default(),
                 Tiles { size: None, ..tiles.clone() },

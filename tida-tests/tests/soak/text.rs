@@ -134,6 +134,14 @@ fn write_ops(f: &mut impl Write, ops: &[Op], depth: usize) -> fmt::Result {
                 write_tiles(f, tiles)?;
                 writeln!(f)?;
             }
+            Op::Colour { to, from, colour, colours, axes, tiles } => {
+                write!(f, "colour to={to} from={from} colour={colour} colours={colours}")?;
+                if *axes {
+                    write!(f, " axes=1")?;
+                }
+                write_tiles(f, tiles)?;
+                writeln!(f)?;
+            }
             Op::Two { to, via, from, tiles } => {
                 write!(f, "two to={to} via={via} from={from}")?;
                 write_tiles(f, tiles)?;
@@ -289,6 +297,14 @@ fn read_ops<'a>(lines: &mut Lines<'a>) -> Result<Vec<Op>, String> {
                 from: of("from")?,
                 axis: of("axis")?,
                 backward: words.flag("backward"),
+                tiles: words.tiles()?,
+            },
+            "colour" => Op::Colour {
+                to: of("to")?,
+                from: of("from")?,
+                colour: of("colour")?,
+                colours: of("colours")?,
+                axes: words.flag("axes"),
                 tiles: words.tiles()?,
             },
             "bothghosts" => Op::BothGhosts { a: of("a")?, b: of("b")? },
