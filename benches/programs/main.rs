@@ -5,6 +5,7 @@
 //! from the result of its first, which those of C have to match. `programs ROW THREADS kernels` shows what tida found
 //! out about its kernels too.
 
+mod colours;
 mod conjugate;
 mod dense;
 mod euler;
@@ -46,6 +47,8 @@ const ROWS: &[(&str, Run)] = &[
     ("thomas-2", lines::thomas::<2>),
     ("sums-0", lines::sums::<0>),
     ("sums-1", lines::sums::<1>),
+    ("sor-2d", colours::sor),
+    ("sor-3d", colours::cube),
     ("lbm-f64", lattice::written_out::<f64>),
     ("lbm-f32", lattice::written_out::<f32>),
     ("lbm-table-f64", lattice::from_tables::<f64>),

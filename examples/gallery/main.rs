@@ -30,6 +30,7 @@ mod nbody;
 mod nbody_groups;
 mod nearest_neighbour;
 mod needleman_wunsch;
+mod particles;
 mod pathfinder;
 mod plain;
 mod poiseuille;
@@ -40,6 +41,7 @@ mod seismic_plain;
 mod shallow_water;
 mod sobel;
 mod sod;
+mod sor;
 mod srad;
 mod stencil1d;
 mod summed_area;
@@ -80,10 +82,12 @@ const PROGRAMS: &[Program] = &[
     lbm2d::PROGRAM,
     matrix_add::PROGRAM,
     multigrid::PROGRAM,
+    multigrid::RED_BLACK,
     nbody::PROGRAM,
     nbody_groups::PROGRAM,
     nearest_neighbour::PROGRAM,
     needleman_wunsch::PROGRAM,
+    particles::PROGRAM,
     pathfinder::PROGRAM,
     poiseuille::PROGRAM,
     poisson::PROGRAM,
@@ -92,6 +96,7 @@ const PROGRAMS: &[Program] = &[
     shallow_water::PROGRAM,
     sobel::PROGRAM,
     sod::PROGRAM,
+    sor::PROGRAM,
     srad::PROGRAM,
     stencil1d::PROGRAM,
     summed_area::PROGRAM,

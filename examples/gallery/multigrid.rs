@@ -1,5 +1,5 @@
 //! Multigrid for Poisson's equation in a cube: V-cycles with four sweeps of weighted Jacobi before and after each
-//! coarser grid.
+//! coarser grid, or with two of red-black Gauss-Seidel in place (`multigrid_red_black`).
 //!
 //! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser
 //! grid. The way down weights the 27 nodes around (full weighting, `fine`), the way up takes the mean of the coarse
@@ -29,8 +29,31 @@ pub const PROGRAM: Program = Program {
     },
     small: "--size 17 --steps 6",
     input: false,
-    run,
+    run: |settings| run(settings, Smoother::Jacobi),
 };
+
+/// The same with another smoother.
+pub const RED_BLACK: Program = Program {
+    example: Example {
+        name: "multigrid_red_black",
+        about: "V-cycles as those of multigrid, smoothed by red-black Gauss-Seidel in place",
+        ..PROGRAM.example
+    },
+    run: |settings| run(settings, Smoother::RedBlack),
+    ..PROGRAM
+};
+
+/// What brings each node nearer to what its neighbours say.
+#[derive(Clone, Copy)]
+pub enum Smoother {
+    /// Weighted Jacobi, from one array to another, by [`SWEEPS`].
+    Jacobi,
+    /// Gauss-Seidel, first the nodes with an even sum of coordinates, then the others: [`TWICE`].
+    RedBlack,
+}
+
+/// How often red-black Gauss-Seidel goes over both colours, before the coarser grid and after it.
+pub const TWICE: usize = 2;
 
 /// The sweeps before the coarser grid and after it: how much of the way to its neighbours' mean a node goes in each.
 /// Together they damp all waves that the coarser grid does not have (Chebyshev, for the eigenvalues from 0.2 to 2).
@@ -61,14 +84,18 @@ struct Level {
     r: TileArray<f64, 3>,
     /// The square of the distance between two nodes.
     h2: f64,
+    smoother: Smoother,
     /// On the way from the next finer grid and back: an array of its nodes that is cut as this grid is, if it is not.
     between: Option<TileArray<f64, 3>>,
 }
 
+/// The next finer grid, if there is one, and how all are smoothed.
+type Finer<'a> = (Option<&'a Level>, Smoother);
+
 impl Level {
     /// A grid of `n` nodes along each axis, all 0; the next finer one has been made. The last axis is cut at multiples
     /// of 64, which have no halves: coarser grids are not cut there.
-    fn new(settings: &Settings, acc: &TileAcc, n: usize, finer: Option<&Level>) -> Result<Level> {
+    fn new(settings: &Settings, acc: &TileAcc, n: usize, (finer, smoother): Finer<'_>) -> Result<Level> {
         let last = if finer.is_some() { 1 } else { settings.regions[2] };
         let regions = [settings.regions[0], settings.regions[1], last];
         let builder = |n: usize| TileArray::builder([n; 3]).regions_at_most(regions, [4, 4, 64]).ghost(settings.ghost);
@@ -84,6 +111,7 @@ impl Level {
             f: array()?,
             r: array()?,
             h2: 1.0 / ((n - 1) * (n - 1)) as f64,
+            smoother,
             between: None,
         };
         if let Some(finer) = finer.filter(|finer| finer.u.regions() != level.u.regions()) {
@@ -95,6 +123,34 @@ impl Level {
 
     /// Sweeps that bring each node nearer to what its neighbours say.
     fn smooth(&mut self, tile_size: [usize; 3]) -> Result<()> {
+        match self.smoother {
+            Smoother::Jacobi => self.smooth_apart(tile_size),
+            Smoother::RedBlack => self.smooth_in_place(tile_size),
+        }
+    }
+
+    /// Each colour reads the new values of the one before it.
+    fn smooth_in_place(&mut self, tile_size: [usize; 3]) -> Result<()> {
+        let h2 = self.h2;
+        for colour in [0, 1].repeat(TWICE) {
+            self.u.fill_ghosts()?;
+            sweep_colour(
+                Colour::red_black(colour),
+                inner(&self.u, tile_size),
+                (&mut self.u, &self.f),
+                kernel!(|u, f, at| {
+                    let around = (u[at - [1, 0, 0]] + u[at + [1, 0, 0]])
+                        + (u[at - [0, 1, 0]] + u[at + [0, 1, 0]])
+                        + (u[at - [0, 0, 1]] + u[at + [0, 0, 1]]);
+                    u[at] = (around + h2 * f[at]) / 6.0;
+                }),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// From one array to another.
+    fn smooth_apart(&mut self, tile_size: [usize; 3]) -> Result<()> {
         let h2 = self.h2;
         for omega in SWEEPS {
             self.u.fill_ghosts()?;
@@ -231,7 +287,7 @@ fn cycle(levels: &mut [Level], tile_size: [usize; 3]) -> Result<()> {
     fine.smooth(tile_size)
 }
 
-fn run(settings: &Settings) -> Result<()> {
+fn run(settings: &Settings, smoother: Smoother) -> Result<()> {
     let n = settings.shape[0];
     if n < 3 || !(n - 1).is_power_of_two() {
         let found = format!("{n} nodes along each axis");
@@ -241,7 +297,7 @@ fn run(settings: &Settings) -> Result<()> {
     let sizes = std::iter::successors(Some(n), |n| (*n > 3).then_some(n / 2 + 1));
     let mut levels: Vec<Level> = Vec::new();
     for n in sizes {
-        levels.push(Level::new(settings, &acc, n, levels.last())?);
+        levels.push(Level::new(settings, &acc, n, (levels.last(), smoother))?);
     }
     levels[0].u.fill(|at| guess(n, at))?;
     levels[0].f.fill(|at| charge(n, at))?;
@@ -264,7 +320,7 @@ fn run(settings: &Settings) -> Result<()> {
     settings.draw(settings.steps, || Ok(plot))?;
     let u = &levels[0].u;
     let found = || Ok([u.read_box(u.domain())?, squares.clone()].concat());
-    settings.finish_with(u, settings.steps, seconds, found, || multigrid_plain::solved(n, settings.steps))?;
+    settings.finish_with(u, settings.steps, seconds, found, || multigrid_plain::solved(n, settings.steps, smoother))?;
     if settings.verify { converged(settings, u, &squares) } else { Ok(()) }
 }
 

@@ -1,6 +1,6 @@
 //! The V-cycles of `multigrid` by plain loops.
 
-use crate::multigrid::{SWEEPS, charge, guess};
+use crate::multigrid::{SWEEPS, Smoother, TWICE, charge, guess};
 use crate::plain;
 
 /// A grid of `n` nodes along each axis.
@@ -31,7 +31,22 @@ impl Level {
         (u[p - z] + u[p + z]) + (u[p - y] + u[p + y]) + (u[p - 1] + u[p + 1])
     }
 
-    fn smooth(&mut self) {
+    fn smooth(&mut self, smoother: Smoother) {
+        match smoother {
+            Smoother::Jacobi => self.smooth_apart(),
+            Smoother::RedBlack => self.smooth_in_place(),
+        }
+    }
+
+    fn smooth_in_place(&mut self) {
+        for colour in [0, 1].repeat(TWICE) {
+            for (p, _) in self.inner().filter(|(_, at)| at.iter().sum::<usize>() % 2 == colour) {
+                self.u[p] = (self.around(p) + self.h2 * self.f[p]) / 6.0;
+            }
+        }
+    }
+
+    fn smooth_apart(&mut self) {
         for omega in SWEEPS {
             let mut next = self.u.clone();
             for (p, _) in self.inner() {
@@ -75,20 +90,20 @@ impl Level {
     }
 }
 
-fn cycle(levels: &mut [Level]) {
+fn cycle(levels: &mut [Level], smoother: Smoother) {
     let Some((fine, coarser)) = levels.split_first_mut() else { return };
-    fine.smooth();
+    fine.smooth(smoother);
     if let Some(coarse) = coarser.first_mut() {
         fine.find_residual();
         coarse.restrict(fine);
-        cycle(coarser);
+        cycle(coarser, smoother);
         fine.correct(&coarser[0]);
     }
-    fine.smooth();
+    fine.smooth(smoother);
 }
 
 /// The solution after some cycles, and the squares of the residual after each.
-pub fn solved(n: usize, cycles: u64) -> Vec<f64> {
+pub fn solved(n: usize, cycles: u64, smoother: Smoother) -> Vec<f64> {
     let sizes = std::iter::successors(Some(n), |n| (*n > 3).then_some(n / 2 + 1));
     let mut levels: Vec<Level> = sizes.map(Level::new).collect();
     for p in 0..n * n * n {
@@ -97,7 +112,7 @@ pub fn solved(n: usize, cycles: u64) -> Vec<f64> {
     }
     let mut squares = Vec::new();
     for _ in 0..cycles {
-        cycle(&mut levels);
+        cycle(&mut levels, smoother);
         levels[0].find_residual();
         squares.push(plain::sum(levels[0].r.chunks(n).map(|row| row.iter().map(|r| r * r).collect())));
     }

@@ -120,6 +120,11 @@ const GALLERY: &[Shown] = &[
         "Multigrid for Poisson's equation in a cube: the residual after each V-cycle.",
     ),
     shown(
+        "multigrid_red_black",
+        "--size 33 --steps 10",
+        "The same, smoothed by red-black Gauss-Seidel in place: the residual after each V-cycle.",
+    ),
+    shown(
         "nbody",
         "--size 4096 --steps 60",
         "Bodies that attract one another, seen along one axis: a cube of them begins to fall together.",
@@ -134,6 +139,11 @@ const GALLERY: &[Shown] = &[
         "needleman_wunsch",
         "--size 192",
         "The alignment of two random sequences: the best score of each pair of their beginnings.",
+    ),
+    shown(
+        "particles",
+        "--size 128 --steps 20",
+        "Particles that move, and give their charge to the four cells around each: the charge, which fades.",
     ),
     shown(
         "pathfinder",
@@ -166,6 +176,11 @@ const GALLERY: &[Shown] = &[
         "sod",
         "--size 400 --steps 400",
         "Sod's shock tube, where a membrane burst: the density of the gas, and the exact solution.",
+    ),
+    shown(
+        "sor",
+        "--size 128 --steps 200",
+        "The potential between two charged plates in a box, by red-black over-relaxation in place.",
     ),
     shown(
         "srad",

@@ -31,6 +31,8 @@ static const struct {
     {"thomas-2", thomas_2},
     {"sums-0", sums_0},
     {"sums-1", sums_1},
+    {"sor-2d", sor_2d},
+    {"sor-3d", sor_3d},
     {"lbm-f64", lbm_f64},
     {"lbm-f32", lbm_f32},
     {"lbm-cavity", lbm_cavity},

@@ -73,6 +73,8 @@ const ROWS: &[Row] = &[
     row("thomas-2", CUBE_160, "cells"),
     row("sums-0", SQUARE_2048, "cells"),
     row("sums-1", SQUARE_2048, "cells"),
+    row("sor-2d", SQUARE_2048, "cells"),
+    row("sor-3d", CUBE_160, "cells"),
     row("lbm-f64", 5.0 * SQUARE_2048, "cells"),
     Row { apart: 1e-5, ..row("lbm-f32", 5.0 * SQUARE_2048, "cells") },
     Row { c: "lbm-f64", ..row("lbm-table-f64", 5.0 * SQUARE_2048, "cells") },
@@ -147,6 +149,7 @@ pub fn measure(rows: &[Row], pairs: u32, threads: usize, folder: &Path) -> Resul
         "small",
         "stencils",
         "lines",
+        "colours",
     ];
     let sources = sources.map(|name| format!("benches/reference/programs/{name}.c"));
     run(command("gcc -O3 -march=native -fno-math-errno -fopenmp").args(sources).args(["-lm", "-o"]).arg(&reference))?;
