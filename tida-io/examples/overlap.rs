@@ -1,38 +1,48 @@
 //! What snapshots cost a program that computes: heat in a cube, with and without them.
 //!
 //! ```text
-//! cargo run --release -p tida-io --example overlap -- 256 20 10 /tmp/overlap.zarr
+//! cargo run --release -p tida-io --example overlap -- 256 20 10 /tmp/overlap [zstd,unpacked,vtk,busy [THREADS]]
 //! ```
 //!
-//! The numbers are cells of an edge, snapshots, and steps between two of them. The folder is removed in the end. The
-//! runs are timed without a timeline; one more run with it says how much of the writing lay beside computing.
+//! The numbers are cells of an edge, snapshots, and steps between two of them. What is written there is removed in the
+//! end. The runs are timed without a timeline; `busy` is one more run with it, packed, which says how much of the writing
+//! lay beside computing.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use tida::prelude::*;
-use tida_io::zarr::{self, Writer};
+use tida_io::{Snapshots, vtk, zarr};
 
 struct Run {
     edge: usize,
-    snapshots: u64,
     every: u64,
+    threads: Option<usize>,
 }
 
 impl Run {
-    /// Computes, with snapshots if there is a writer; gives the seconds of the steps and until all is on the disk.
-    fn seconds(&self, acc: &TileAcc, writer: Option<Writer>) -> Result<(f64, f64), Box<dyn std::error::Error>> {
+    /// Computes as many steps as so many snapshots have between them, and takes them if there is something to write
+    /// them; gives the seconds of the steps and until all is on the disk.
+    fn seconds(
+        &self,
+        acc: &TileAcc,
+        snapshots: u64,
+        out: Option<Snapshots>,
+    ) -> Result<(f64, f64), Box<dyn std::error::Error>> {
         let shape = [self.edge; 3];
         let cubes = TileArray::<f64, 3>::builder(shape).regions([4, 1, 1]).ghost(1).boundary(Boundary::Periodic);
         let mut u = cubes.build(acc)?;
         u.fill(|[k, j, i]| ((k * k + 3 * j + 7 * i) as f64).sin())?;
         let mut next = u.like()?;
-        // Packed and written by a thread of its own; the budget holds two cubes.
-        let budget = 2 * 8 * self.edge.pow(3);
-        let mut out = writer.map(|writer| writer.snapshot_every(self.every)).transpose()?.map(|out| out.budget(budget));
+        // The budget holds two cubes.
+        let mut out = out.map(|out| out.budget(2 * 8 * self.edge.pow(3)));
+        out = match self.threads {
+            Some(threads) => out.map(|out| out.threads(threads)),
+            None => out,
+        };
         acc.sync()?;
         let start = Instant::now();
-        for step in 1..=self.snapshots * self.every {
+        for step in 1..=snapshots * self.every {
             u.fill_ghosts()?;
             for tile in u.tiles() {
                 compute(
@@ -76,18 +86,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let mut number = |other: u64| arguments.next().map_or(Ok(other), |text| text.parse());
     let (edge, snapshots, every) = (number(64)? as usize, number(4)?, number(5)?);
-    let path = arguments.next().map_or_else(|| std::env::temp_dir().join("tida-overlap.zarr"), PathBuf::from);
-    let run = Run { edge, snapshots, every };
+    let path = arguments.next().map_or_else(|| std::env::temp_dir().join("tida-overlap"), PathBuf::from);
+    let kinds = arguments.next().unwrap_or_else(|| "zstd,unpacked,vtk,busy".into());
+    let threads = arguments.next().map(|text| text.parse()).transpose()?;
+    let run = Run { edge, every, threads };
     let acc = TileAcc::auto()?;
     let raw = snapshots as f64 * 8.0 * edge.pow(3) as f64 / 1e6;
     println!("{snapshots} snapshots of {edge}^3 cells, {raw:.0} MB, one after {every} steps each");
-    run.seconds(&acc, None)?;
-    let (alone, _) = run.seconds(&acc, None)?;
+    run.seconds(&acc, snapshots.min(2), None)?;
+    let (alone, _) = run.seconds(&acc, snapshots, None)?;
     println!("without snapshots: {alone:.2} s");
-    for (name, writer) in [("zstd", zarr::create(&path)), ("unpacked", zarr::create(&path).unpacked())] {
-        let (steps, all) = run.seconds(&acc, Some(writer))?;
+    std::fs::create_dir_all(&path)?;
+    let packed = || zarr::create(path.join("u.zarr")).snapshot_every(every);
+    for name in kinds.split(',').filter(|name| *name != "busy") {
+        let out = match name {
+            "vtk" => vtk::create(path.join("u.pvd")).snapshot_every(every)?,
+            "unpacked" => zarr::create(path.join("u.zarr")).unpacked().snapshot_every(every)?,
+            _ => packed()?,
+        };
+        let (steps, all) = run.seconds(&acc, snapshots, Some(out))?;
         let written = bytes(&path)? as f64 / 1e6;
         std::fs::remove_dir_all(&path)?;
+        std::fs::create_dir_all(&path)?;
         let part = alone / all;
         println!(
             "{name}: steps {steps:.2} s, until all is on the disk {all:.2} s ({part:.2} of the speed without), \
@@ -95,16 +115,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             written / all
         );
     }
-    // Its spans take a little time.
-    let acc = TileAcc::builder().timeline(true).build()?;
-    run.seconds(&acc, Some(zarr::create(&path)))?;
-    std::fs::remove_dir_all(&path)?;
-    if let Some(busy) = acc.timeline()?.busy() {
-        let beside = 100.0 * busy.files_overlap.unwrap_or(0.0);
-        println!(
-            "files were written in {:.0} % of the time, {beside:.0} % of that beside computing",
-            100.0 * busy.files
-        );
+    if kinds.split(',').any(|name| name == "busy") {
+        // Its spans take a little time.
+        let acc = TileAcc::builder().timeline(true).build()?;
+        run.seconds(&acc, snapshots, Some(packed()?))?;
+        if let Some(busy) = acc.timeline()?.busy() {
+            let beside = 100.0 * busy.files_overlap.unwrap_or(0.0);
+            println!(
+                "files were written in {:.0} % of the time, {beside:.0} % of that beside computing",
+                100.0 * busy.files
+            );
+        }
     }
+    std::fs::remove_dir_all(&path)?;
     Ok(())
 }
