@@ -19,8 +19,9 @@ use super::native::stand_in;
 use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Flaws, Kernel, Memory, Native, NativeWork};
 use crate::error::{Error, ErrorKind};
 
-/// The host with so many bytes of memory for arrays, and so many threads for kernels; as many as it has processors if
-/// that is not said.
+/// The host with so many bytes of memory for arrays, and so many threads for kernels. If that is not said, three for
+/// four processors: threads that read, write and copy planes have work too, and one that waits for a processor holds up
+/// the others of its launch.
 ///
 /// # Errors
 /// Threads that the system does not have.
@@ -31,7 +32,10 @@ pub(crate) fn open(memory: u64, threads: Option<usize>) -> Result<Arc<dyn Backen
     };
     let streams = (0..ALL_STREAMS).map(Stream::start).collect::<Result<Vec<Stream>, _>>();
     let streams = streams.map_err(|e| no_threads(e.to_string()))?;
-    let usual = || std::thread::available_parallelism().map_or(1, usize::from);
+    let usual = || {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        processors - processors / 4
+    };
     let threads = threads.unwrap_or_else(usual) + 1;
     let (send, receive) = std::sync::mpsc::channel();
     if let Some(first) = streams.first() {
