@@ -1,4 +1,5 @@
-//! Sweeps over the cells of one colour: wherever they run and however arrays are cut, they have the bits of plain loops.
+//! Sweeps over the cells of one colour: wherever they run and however arrays are cut, they have the bits of plain
+//! loops.
 //!
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one, and a simulated one.
 

@@ -1,7 +1,7 @@
 //! Adding values of a list to their cells: in the order of the list, wherever it runs and however arrays are cut.
 
+use tida::SimDevice;
 use tida::prelude::*;
-use tida::{CellLists, SimDevice, all};
 use tida_tests::{everywhere, expect, on_cpu, value};
 
 /// The cell of each entry: some cells have many, most have none.

@@ -494,8 +494,8 @@ fn race(analysis: &Analysis, kernel: &Kernel, arg: &ir::Arg, access: &ArrayAcces
             format!(
                 "read the old values from a second array, and write `{name}` from it; or say in which order cells run: in \
                  `sweep_along(axis, Forward, ..)` a cell may read those before it on its own line, and in \
-                 `sweep_colour(Colour::red_black(0), ..)` those of another colour; a loop may also read \
-                 cells of `{name}` that none of its tiles writes, as a loop over ghosts does that reads the cells inwards"
+                 `sweep_colour(Colour::red_black(0), ..)` those of another colour; a loop may also read cells of `{name}` \
+                 that none of its tiles writes, as a loop over ghosts does that reads the cells inwards"
             ),
         )
     }

@@ -178,8 +178,7 @@ pub(crate) struct BoxTouch {
     pub across: Option<(i64, i64)>,
     /// How its planes lie beside those of the tile's array. `around` is what is read around the plane that lies there.
     pub scale: Scale,
-    /// What other tiles of its own sweep write there is no conflict: it comes from a region that runs before, or the
-    /// cells that are read have another colour than those written.
+    /// It reads what its own sweep writes in another region, which runs before.
     pub carried: bool,
 }
 

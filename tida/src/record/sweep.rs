@@ -114,14 +114,15 @@ impl OpenSweep {
     }
 
     /// Whether a piece of work that touches this conflicts with any tile of the sweep. What is `carried` between tiles
-    /// of the sweep is no conflict.
-    pub fn conflicts(&self, touches: &[BoxTouch], on_device: bool, carried: bool) -> bool {
+    /// of the sweep is no conflict, nor is what is read between tiles of one colour: cells of others, or their own.
+    pub fn conflicts(&self, touches: &[BoxTouch], on_device: bool, same: bool) -> bool {
         let apart = self.key.on_device != on_device;
-        touches.iter().filter(|new| !(carried && new.carried)).any(|new| {
+        let reads = !(same && self.key.colour.is_some());
+        touches.iter().filter(|new| !(same && new.carried)).any(|new| {
             let old = self.work.array(&new.tracker).and_then(|array| array.region(new.region));
             old.is_some_and(|RegionTouch { read, write, .. }| {
-                let before = Before { read: Some(read), write: Some(write), apart };
-                need(before, new.read.as_ref(), new.write.as_ref()).is_some()
+                let before = Before { read: Some(read).filter(|_| reads), write: Some(write), apart };
+                need(before, new.read.as_ref().filter(|_| reads), new.write.as_ref()).is_some()
             })
         })
     }

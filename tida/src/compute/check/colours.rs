@@ -52,7 +52,6 @@ impl<const D: usize> Launching<'_, D> {
                 write: None,
                 around: Some(near[0]),
                 across: (D > 1).then(|| near[1.min(D - 1)]),
-                carried: true,
                 ..own.clone()
             });
         }
