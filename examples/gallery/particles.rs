@@ -1,7 +1,8 @@
 //! Particles to grid: each particle of a plasma gives its charge to the four cells around it, by weights of the
 //! distance (cloud in cell). The particles move, and give it again.
 //!
-//! A particle adds to cells: a scatter. Lists of the entries of each cell make it a pull, in the order of the particles.
+//! A particle adds to cells: a scatter. Lists of the entries of each cell make it a pull, in the order of the
+//! particles.
 
 use tida::prelude::*;
 use tida_suite::Result;
