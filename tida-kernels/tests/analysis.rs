@@ -3,7 +3,7 @@
 mod analysis_support;
 
 use analysis_support::*;
-use tida_kernels::analysis::{Analysis, IndexForm, Interval, Precalculability, Symbol, Why, analyse, is_at};
+use tida_kernels::analysis::{Analysis, IndexForm, Interval, Precalculability, Symbol, Why, analyse, is_at, latency};
 use tida_kernels::ir::*;
 use tida_kernels::scalar::Value;
 use tida_kernels::{ElementType, ScalarType};
@@ -42,6 +42,50 @@ fn a_stencil_has_its_halo_and_must_writes() {
     assert_eq!(found.read_box(1, &[0, 0], &[8, 9], &[]), Some(vec![Interval::EMPTY; 2]));
     assert!(found.writes_only_at(1).is_ok());
     assert_eq!(found.reads_only_at(0).unwrap_err().span, u.accesses[1].span);
+}
+
+/// What waits for the cell before counts, the longest way alone: through locals, operands and conditions.
+#[test]
+fn cells_wait_for_what_they_read_of_their_own() {
+    let made = |steps: &dyn Fn(&mut Builder, ExprId, ExprId, &mut Block) -> ExprId| {
+        let mut b = pair(INT);
+        let mut block = Vec::new();
+        let before = vec![b.off(0, -1), b.at(1)];
+        let before = b.load(1, before, fixed(0));
+        let other = vec![b.at(0), b.at(1)];
+        let other = b.load(0, other, fixed(0));
+        let value = steps(&mut b, before, other, &mut block);
+        let index = vec![b.at(0), b.at(1)];
+        block.push(b.store(1, index, fixed(0), value));
+        latency(&b.finish(block))
+    };
+    assert_eq!(made(&|_, before, _, _| before), 0);
+    let sum = made(&|b, before, other, _| b.add(before, other));
+    assert!(sum > 0);
+    // Quotients of other arrays do not count, nor do locals that hold such.
+    let quotient = |b: &mut Builder, x, y| b.binary(BinaryOp::Div, x, y);
+    let beside = made(&|b, before, other, block| {
+        let (local, divided) = (b.local("n", I64), quotient(b, other, other));
+        block.push(stmt(StmtKind::Let(local, Some(divided))));
+        let get = b.get(local);
+        b.add(before, get)
+    });
+    assert_eq!(beside, sum);
+    let through = made(&|b, before, other, block| {
+        let (local, divided) = (b.local("n", I64), quotient(b, other, before));
+        block.push(stmt(StmtKind::Let(local, Some(divided))));
+        let get = b.get(local);
+        b.add(other, get)
+    });
+    assert!(through > 3 * sum, "{through} {sum}");
+    // A loop takes as long as it likes.
+    let looped = made(&|b, _, other, block| {
+        let local = b.local("n", I64);
+        let (lo, hi) = (b.int(0), b.int(3));
+        block.push(for_stmt(local, lo, hi, Vec::new()));
+        other
+    });
+    assert!(looped > through);
 }
 
 #[test]

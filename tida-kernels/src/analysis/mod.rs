@@ -16,6 +16,7 @@ mod faults;
 mod group;
 mod query;
 mod range;
+mod recurrence;
 mod report;
 mod symbolic;
 mod walk;
@@ -25,6 +26,7 @@ pub use choice::{Choice, Op};
 pub use faults::Demand;
 pub use group::{Phase, Unsafe};
 pub use query::is_at;
+pub use recurrence::latency;
 pub use walk::analyse;
 
 use crate::element::ScalarType;

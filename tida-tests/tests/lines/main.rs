@@ -116,6 +116,64 @@ fn passes_are_shared() {
     }
 }
 
+/// Lines along the last axis run together where a cell waits long for the one before it: as many as there are, some
+/// left over, both ways, and cells beside them that are left out.
+#[test]
+fn lines_together() {
+    for (lines, regions) in [(21, [1, 1]), (21, [2, 2]), (8, [1, 1]), (5, [1, 2])] {
+        let shape = [2, lines, 130];
+        let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+        let value = |[k, j, i]: [usize; 3]| 1.0 + ((k * 7 + j * 5 + i * 3) % 11) as f64;
+        let of = |n: usize| value([n / 130 / lines, n / 130 % lines, n % 130]);
+        let build = || TileArray::<f64, 3>::builder(shape).regions([1, regions[0], regions[1]]);
+        let (mut c, mut d) = (build().build(&acc).unwrap(), build().build(&acc).unwrap());
+        let mut u = c.like().unwrap();
+        u.fill(value).unwrap();
+        c.fill_value(0.5).unwrap();
+        d.fill_value(0.25).unwrap();
+        let (first, last) = ([0, 1, 1], [2, lines as i64, 129]);
+        let cells = u.tiles().within(first, last);
+        sweep_along(
+            2,
+            Forward,
+            cells.clone(),
+            (&mut c, &mut d, &u),
+            kernel!(|c, d, u, at| {
+                let before = at - [0, 0, 1];
+                let scale = 1.0 / (3.0 + c[before]);
+                c[at] = -scale;
+                d[at] = if d[before] > 0.5 { scale * (u[at] + d[before]) } else { u[at] };
+            }),
+        )
+        .unwrap();
+        let args = (&mut u, &c, &d);
+        sweep_along(2, Backward, cells, args, kernel!(|u, c, d, at| u[at] = d[at] - c[at] * u[at + [0, 0, 1]] / u[at]))
+            .unwrap();
+
+        let count = 2 * lines * 130;
+        let (mut a, mut b) = (vec![0.5; count], vec![0.25; count]);
+        let mut x: Vec<f64> = (0..count).map(of).collect();
+        for row in (0..count).step_by(130).filter(|row| row / 130 % lines > 0) {
+            for n in row + 1..row + 129 {
+                let scale = 1.0 / (3.0 + a[n - 1]);
+                a[n] = -scale;
+                b[n] = if b[n - 1] > 0.5 { scale * (x[n] + b[n - 1]) } else { x[n] };
+            }
+            for n in (row + 1..row + 129).rev() {
+                x[n] = b[n] - a[n] * x[n + 1] / x[n];
+            }
+        }
+        let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        for (array, plain) in [(&c, a), (&d, b), (&u, x)] {
+            assert_eq!(
+                bits(array.read_box(array.domain()).unwrap()),
+                bits(plain),
+                "{lines} lines, regions {regions:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_is_said() {
     for acc in everywhere() {

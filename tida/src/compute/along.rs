@@ -8,9 +8,11 @@ use super::args::{Args, HeldArgs, Infos, Views};
 use super::ask::Ask;
 use super::check::{Line, Rule};
 use super::launch::record;
-use super::view::{Checked, Mode, Proven, Reversed};
+use super::view::{Checked, InOrder, Mode, Proven};
 use crate::compute::args::ArgInfo;
 use crate::error::{Error, ErrorKind};
+use crate::launch::prepare::Prepared;
+use crate::program::order::Order;
 use crate::sealed::Sealed;
 use crate::tile::{Tile, TileIter};
 
@@ -52,18 +54,28 @@ pub struct Forward;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Backward;
 
+/// Cells in any order, of which none reads what another one writes.
+pub(super) struct AtOnce;
+
+impl Sealed for AtOnce {}
 impl Sealed for Forward {}
 impl Sealed for Backward {}
 
-impl Direction for Forward {
+impl Direction for AtOnce {
     type Proven = Proven;
     type Checked = Checked;
     const BACKWARD: bool = false;
 }
 
+impl Direction for Forward {
+    type Proven = InOrder<Proven, false>;
+    type Checked = InOrder<Checked, false>;
+    const BACKWARD: bool = false;
+}
+
 impl Direction for Backward {
-    type Proven = Reversed<Proven>;
-    type Checked = Reversed<Checked>;
+    type Proven = InOrder<Proven, true>;
+    type Checked = InOrder<Checked, true>;
     const BACKWARD: bool = true;
 }
 
@@ -180,4 +192,22 @@ pub(super) fn refuse_codes<const D: usize, A: Args<D>>(
 pub(super) fn fresh<const D: usize>(infos: &Infos<'_, D>) -> u16 {
     let is_fresh = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.tracker.ages.ghosts_fresh());
     infos.iter().enumerate().fold(0, |bits, (n, info)| bits | u16::from(is_fresh(info)) << n)
+}
+
+/// Cycles that a cell waits for the one before it, from which on several lines along the last axis run together. Where
+/// cells wait less, memory is what takes long, and it is faster line by line.
+const LONG: u32 = 10;
+
+/// Cycles until a value that was stored can be read. Forward the compiler mostly keeps it in a register.
+const STORED: u32 = 8;
+
+/// Components of all arrays of a kernel, at most, whose lines run together: more lines than that at once, and what the
+/// processor fetches ahead does not come in time.
+const STREAMS: usize = 6;
+
+/// Whether the cells of a line wait so long for one another that other lines had best run meanwhile.
+pub(super) fn waits(prepared: &Prepared, order: Order) -> bool {
+    let arrays = prepared.kernel.args.iter().filter(|arg| arg.access != Access::Table);
+    let streams: usize = arrays.map(|arg| arg.element.components()).sum();
+    prepared.latency + if order.backward { STORED } else { 0 } >= LONG && streams <= STREAMS
 }

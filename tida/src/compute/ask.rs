@@ -5,6 +5,7 @@
 //! analysed.
 
 use std::cell::Cell;
+use std::hint::black_box;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
@@ -12,7 +13,8 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::quote::{StaticFunction, StaticKernel};
 use tida_kernels::scalar::{Fault, fault};
 
-use super::stage::{Buffer, Reads, STRETCH, StagedViews, is_staged};
+use super::stage::{Buffer, Reads, STRETCH, StagedViews, is_staged, pairs};
+use super::view::Way;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::capture::{CapturedParam, Captures};
@@ -57,6 +59,9 @@ pub unsafe fn give<M: 'static>(
     captures.iter().for_each(|capture| capture.describe(&mut quoted.captures));
 }
 
+/// Cells that one comparison of two addresses takes as long as, about.
+const PAIR: i64 = 8;
+
 /// What may run: the kernel that was analysed, with the values captured then.
 #[derive(Debug)]
 pub(crate) struct Pass<'b> {
@@ -77,6 +82,8 @@ pub(crate) struct Pass<'b> {
     along: Option<(usize, bool)>,
     /// The colour of the cells that run, if not all do.
     colour: Option<CellColour>,
+    /// A cell then waits long for the one before it.
+    waits: bool,
     /// The fault of the first cell in row-major order, and that cell, or the first of the stretch of its row.
     fault: Cell<Option<(Fault, [i64; 4])>>,
 }
@@ -86,11 +93,12 @@ impl<'b> Pass<'b> {
     pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
         let (differs, ran, fault) = (Cell::new(None), Cell::new(false), Cell::new(None));
-        let (overwrites, in_place, along, colour) = (false, false, None, None);
-        Pass { quoted, numbers, differs, ran, may_fault, overwrites, in_place, along, colour, fault }
+        let (overwrites, in_place, along, colour, waits) = (false, false, None, None, false);
+        Pass { quoted, numbers, differs, ran, may_fault, overwrites, in_place, along, colour, waits, fault }
     }
 
-    /// The same of a kernel that reads other cells of what it writes, if it does, over cells that run in this order.
+    /// The same of a kernel that reads other cells of what it writes, if it does, over cells that run in this order, if
+    /// they do.
     pub fn in_place<const D: usize>(self, in_place: bool, order: Option<Order>) -> Self {
         let along = order.and_then(|order| Some(((order.axis + D).checked_sub(4)?, order.backward)));
         Pass { in_place, along, ..self }
@@ -122,19 +130,39 @@ impl<'b> Pass<'b> {
         self.colour.is_some()
     }
 
+    /// The same of cells that wait long for the one before them, if they do.
+    pub fn waiting(self, waits: bool) -> Self {
+        Pass { waits, ..self }
+    }
+
     /// The axis along which cells run in order, if they do.
     #[inline(always)]
     pub fn axis(&self) -> Option<usize> {
         self.along.map(|(axis, _)| axis)
     }
 
+    /// Whether lines that have an order had best run together.
+    #[inline(always)]
+    pub fn waits(&self) -> bool {
+        self.waits && !self.may_fault
+    }
+
+    /// Whether rows of a box follow one another in order, and are so long that it pays to compare addresses for each: the
+    /// loop over their cells has vectors then.
+    #[inline(always)]
+    pub fn compares<W: Reads, V: StagedViews<D>, const D: usize>(&self, cells: &GridBox<D>) -> bool {
+        let pairs = const { pairs(&V::SIZES, W::COUNTS) } as i64;
+        D > 1 && self.axis() == Some(D - 2) && cells.hi[D - 1] - cells.lo[D - 1] >= PAIR.saturating_mul(pairs)
+    }
+
     /// The cell of a box whose turn it is when that of `at` would be, did cells run from the first to the last.
     #[inline(always)]
-    pub fn turned<const D: usize>(&self, mut at: [i64; D], cells: &GridBox<D>) -> [i64; D] {
-        if let Some((axis, true)) = self.along {
-            at[axis] = cells.lo[axis] + cells.hi[axis] - 1 - at[axis];
-        }
-        at
+    pub fn turned<const D: usize>(&self, at: [i64; D], cells: &GridBox<D>) -> [i64; D] {
+        // (No axis by its number, which the compiler does not know.)
+        std::array::from_fn(|d| match self.along {
+            Some((axis, true)) if axis == d => cells.lo[d] + cells.hi[d] - 1 - at[d],
+            _ => at[d],
+        })
     }
 
     /// The same of a kernel of which each cell gives a value to all that it writes, and reads none of it before, if it
@@ -300,7 +328,11 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
         unsafe {
             match const { V::WHOLE } && !copy.are_alone() {
                 true => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
-                false => rows::<W, _, _, D>(copy, &cell, cells, out, pass),
+                // A row may read the row before it: compared for all rows at once, addresses overlap.
+                false if const { !matches!(V::WAY, Way::Any) } && pass.compares::<W, V, D>(&cells) => {
+                    rows::<W, _, _, D, true>(copy, &cell, cells, out, pass)
+                }
+                false => rows::<W, _, _, D, false>(copy, &cell, cells, out, pass),
             }
         }
         pass.has_run();
@@ -322,15 +354,16 @@ unsafe fn rows_of_regions<W: Reads, V: StagedViews<D>, R, const D: usize>(
     pass: &Pass<'_>,
 ) {
     // SAFETY: handed on.
-    unsafe { rows::<W, _, _, D>(views, cell, cells, out, pass) };
+    unsafe { rows::<W, _, _, D, false>(views, cell, cells, out, pass) };
 }
 
-/// Runs the cells of a box, row by row.
+/// Runs the cells of a box, row by row. With `APART` the compiler sees one row at a time, and compares addresses for
+/// each.
 ///
 /// # Safety
 /// `out` has room for the values of all cells, one after the other.
 #[inline(always)]
-unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
+unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize, const APART: bool>(
     views: &V,
     cell: &impl Fn(&V, [i64; D]) -> R,
     cells: GridBox<D>,
@@ -341,15 +374,20 @@ unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize>(
     if (0..D).any(|d| hi[d] <= lo[d]) {
         return;
     }
+    if const { V::WAY.is_ordered() && !APART } && pass.axis() == Some(D - 1) {
+        // SAFETY: handed on.
+        return unsafe { lines(views, cell, cells, out, pass) };
+    }
     let (first, last) = (lo[D - 1], hi[D - 1]);
     let mut next = lo;
     loop {
-        let at = if const { V::REVERSED } { pass.turned(next, &cells) } else { next };
+        let mut at = if const { matches!(V::WAY, Way::Backward) } { pass.turned(next, &cells) } else { next };
+        if APART && D > 1 {
+            at[D - 2] = black_box(at[D - 2]);
+        }
         // SAFETY: at most as many values as cells are written, one after the other: the caller's promise.
         out = unsafe {
-            if const { V::REVERSED } && pass.axis() == Some(D - 1) {
-                row_back(views, cell, at, [first, last], out, pass)
-            } else if const { V::COLOURED } {
+            if const { matches!(V::WAY, Way::Coloured) } {
                 row_of_colour(views, cell, at, [first, last], out, pass)
             } else if const { is_staged(&V::SIZES, W::COUNTS) } && !pass.in_place {
                 let (mut from, mut out) = (first, out);
@@ -452,29 +490,70 @@ unsafe fn row_every<V, R, const D: usize>(
     }
 }
 
-/// The same from the last cell to the first.
+/// Lines along the last axis that run together: each cell waits for the one before it on its own line alone.
+pub(super) const LINES: usize = 8;
+
+/// Runs the cells of a box whose lines lie along the last axis and have an order. Where a cell waits long for the one
+/// before it, several lines run together, so that the processor has work meanwhile.
 ///
 /// # Safety
-/// As [`row`].
+/// As [`rows`].
 #[inline(always)]
-unsafe fn row_back<V, R, const D: usize>(
+unsafe fn lines<V: StagedViews<D>, R, const D: usize>(
     views: &V,
     cell: &impl Fn(&V, [i64; D]) -> R,
-    at: [i64; D],
-    [first, last]: [i64; 2],
+    cells: GridBox<D>,
     out: *mut R,
     pass: &Pass<'_>,
-) -> *mut R {
-    for i in (first..last).rev() {
-        let mut here = at;
-        here[D - 1] = i;
-        let value = cell(views, here);
-        // SAFETY: the caller's promise.
-        unsafe { out.add((i - first) as usize).write(value) };
-        pass.watch(here);
+) {
+    let [lo, hi] = [cells.lo, cells.hi];
+    let length = hi[D - 1] - lo[D - 1];
+    let (mut next, mut done) = (lo, 0);
+    loop {
+        let left = if D > 1 { hi[D - 2] - next[D - 2] } else { 1 };
+        let together = left >= LINES as i64 && pass.waits();
+        let count = if together { LINES } else { 1 };
+        // SAFETY: the caller's promise: there is room for the values of these lines after those of the lines before.
+        let from = unsafe { out.add(done) };
+        for n in 0..length {
+            let mut here = next;
+            here[D - 1] = if const { matches!(V::WAY, Way::Backward) } { hi[D - 1] - 1 - n } else { lo[D - 1] + n };
+            let place = (here[D - 1] - lo[D - 1]) as usize;
+            if together {
+                for line in 0..LINES {
+                    let mut here = here;
+                    if D > 1 {
+                        here[D - 2] += line as i64;
+                    }
+                    let value = cell(views, here);
+                    // SAFETY: as above.
+                    unsafe { from.add(line * length as usize + place).write(value) };
+                }
+            } else {
+                let value = cell(views, here);
+                // SAFETY: as above.
+                unsafe { from.add(place).write(value) };
+                if const { matches!(V::WAY, Way::Backward) } {
+                    pass.watch(here);
+                }
+            }
+        }
+        pass.watch(next);
+        done += count * length as usize;
+        if D == 1 {
+            return;
+        }
+        next[D - 2] += count as i64;
+        let mut axis = D - 2;
+        while next[axis] >= hi[axis] {
+            if axis == 0 {
+                return;
+            }
+            next[axis] = lo[axis];
+            axis -= 1;
+            next[axis] += 1;
+        }
     }
-    // SAFETY: as above.
-    unsafe { out.add((last - first) as usize) }
 }
 
 /// As [`row`] by way of a buffer, into which what is there is copied first if they `fetch`.

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::along::Forward;
+use super::along::AtOnce;
 use super::args::{ArgInfo, Args, HeldArgs, TiledInfo, Views};
 use super::ask::Ask;
 use super::check::Rule;
@@ -130,7 +130,7 @@ where
             first: 0,
             fault: None,
         };
-        record::<Forward, D, _, _>(&tile, Rule::Face(axis), &infos, || args.hold(0), kernel.clone(), recorded)?;
+        record::<AtOnce, D, _, _>(&tile, Rule::Face(axis), &infos, || args.hold(0), kernel.clone(), recorded)?;
     }
     // Ghosts that are copies of these, or lie beyond axes that come before.
     let copied = |array: &&&TiledInfo<'_, D>| {

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::along::Forward;
+use super::along::AtOnce;
 use super::args::{Args, Infos, Views};
 use super::ask::Ask;
 use super::check::Rule;
@@ -220,7 +220,7 @@ impl<const D: usize, A: Args<D>> BoxedKernel<D, A> {
         N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Clone + Send + Sync + 'static,
     {
         let record = move |tile: &Tile<D>, infos: &Infos<'_, D>, hold: &dyn Fn() -> A::Held, recorded| {
-            record::<Forward, D, _, _>(tile, Rule::Cells, infos, hold, kernel.clone(), recorded)
+            record::<AtOnce, D, _, _>(tile, Rule::Cells, infos, hold, kernel.clone(), recorded)
         };
         BoxedKernel { record: Arc::new(record), args: PhantomData }
     }

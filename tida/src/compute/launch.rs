@@ -10,10 +10,10 @@ use smallvec::SmallVec;
 use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
 
-use super::along::{Direction, Forward};
+use super::along::{AtOnce, Direction, waits};
 use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Infos, Views};
-use super::ask::{Answer, Ask, Pass, Run};
+use super::ask::{Answer, Ask, LINES, Pass, Run};
 use super::check::{Line, Rule, Target, Touches, check};
 use super::one_region::{Alone, Regions};
 use super::view::{Checked, Proven};
@@ -98,7 +98,7 @@ where
 {
     let recorded = Location::caller();
     let (infos, hold) = (args.infos(tile.place), || args.hold(tile.place));
-    record::<Forward, D, _, _>(tile, Rule::Cells, &infos, hold, kernel, recorded).map_err(|e| e.recorded_at(recorded))
+    record::<AtOnce, D, _, _>(tile, Rule::Cells, &infos, hold, kernel, recorded).map_err(|e| e.recorded_at(recorded))
 }
 
 /// Records a kernel over a tile, for arguments of which this is known and that are held so.
@@ -307,7 +307,7 @@ fn rows_at_once<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, (
             bytes += planes * tiled.layout.regions[region].strides[D - 2] * binding.element.bytes();
         }
     }
-    (PLANES / bytes.max(1)).max(8) as i64
+    ((PLANES / bytes.max(1)).max(LINES) / LINES * LINES) as i64
 }
 
 impl<O, H, N, const D: usize> Launch for Native<O, H, N, D>
@@ -531,6 +531,7 @@ where
         let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
         let pass = pass.overwriting(overwrites).in_place::<D>(in_place, self.order);
         let pass = pass.coloured(self.colour);
+        let pass = pass.waiting(self.order.is_some_and(|order| waits(&self.prepared, order)));
         let apart = sites.is_none() && !in_place;
         let exclusive = if apart { self.held.exclusive(region, &cells) } else { [None; _] };
         let memory = exclusive.map(|memory| match memory {

@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 
 use tida_kernels::element::ElementType;
 
-use super::view::{AllView, Mode, TableView, View, ViewMut};
+use super::view::{AllView, Mode, TableView, View, ViewMut, Way};
 use crate::memory::element::Element;
 
 /// Cells of a stretch, at most.
@@ -111,11 +111,8 @@ pub trait StagedView<const D: usize> {
     /// Whether it is a whole array, of which cells may read several regions.
     const WHOLE: bool = false;
 
-    /// Whether cells run from the last to the first.
-    const REVERSED: bool;
-
-    /// Whether cells of one colour run.
-    const COLOURED: bool;
+    /// How cells follow one another.
+    const WAY: Way;
 
     /// Whether one region has all that is read of it.
     #[inline(always)]
@@ -142,14 +139,12 @@ const fn read_only<T: Element>() -> Size {
 
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for View<T, D, M> {
     const SIZE: Size = read_only::<T>();
-    const REVERSED: bool = M::REVERSED;
-    const COLOURED: bool = M::COLOURED;
+    const WAY: Way = M::WAY;
 }
 
 impl<T: Element, M: Mode, const E: usize, const D: usize> StagedView<D> for AllView<T, E, M> {
     const SIZE: Size = read_only::<T>();
-    const REVERSED: bool = M::REVERSED;
-    const COLOURED: bool = M::COLOURED;
+    const WAY: Way = M::WAY;
     const WHOLE: bool = true;
     #[inline(always)]
     fn is_alone(&self) -> bool {
@@ -159,8 +154,7 @@ impl<T: Element, M: Mode, const E: usize, const D: usize> StagedView<D> for AllV
 
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for TableView<T, M> {
     const SIZE: Size = read_only::<T>();
-    const REVERSED: bool = M::REVERSED;
-    const COLOURED: bool = M::COLOURED;
+    const WAY: Way = M::WAY;
 }
 
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
@@ -170,8 +164,7 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
         // Where reads are checked there are no vectors anyway.
         Size { components, written: !M::CHECKED, bytes: if M::CHECKED { 0 } else { bytes } }
     };
-    const REVERSED: bool = M::REVERSED;
-    const COLOURED: bool = M::COLOURED;
+    const WAY: Way = M::WAY;
 
     #[inline(always)]
     fn stage(&mut self, memory: *mut u8, first: [i64; D]) {
@@ -204,11 +197,8 @@ pub trait StagedViews<const D: usize> {
     /// Whether there is a whole array among them.
     const WHOLE: bool;
 
-    /// Whether cells run from the last to the first.
-    const REVERSED: bool;
-
-    /// Whether cells of one colour run.
-    const COLOURED: bool;
+    /// How cells follow one another.
+    const WAY: Way;
 
     /// Whether one region has all that is read of each whole array.
     fn are_alone(&self) -> bool;
@@ -239,7 +229,12 @@ impl Reads for NoReads {
 
 /// Whether the cells of a kernel are staged that reads so many elements and parts of elements of its arguments.
 pub const fn is_staged(sizes: &[Size; ARGS], reads: &[[u32; 2]]) -> bool {
-    let (written, bytes) = written(sizes);
+    !reads.is_empty() && written(sizes).1 <= BYTES && pairs(sizes, reads) > PAIRS
+}
+
+/// Pairs of a store and another access of a cell.
+pub const fn pairs(sizes: &[Size; ARGS], reads: &[[u32; 2]]) -> usize {
+    let (written, _) = written(sizes);
     let (mut read, mut n) = (0usize, 0);
     while n < ARGS && n < reads.len() {
         let [whole, parts] = reads[n];
@@ -247,7 +242,7 @@ pub const fn is_staged(sizes: &[Size; ARGS], reads: &[[u32; 2]]) -> bool {
         n += 1;
     }
     let stores = written.saturating_mul(written.saturating_sub(1)) / 2;
-    !reads.is_empty() && bytes <= BYTES && stores.saturating_add(written.saturating_mul(read)) > PAIRS
+    stores.saturating_add(written.saturating_mul(read))
 }
 
 /// Components and bytes that a cell writes.
@@ -272,8 +267,7 @@ macro_rules! tuple {
                 sizes
             };
             const WHOLE: bool = $($a::WHOLE)||*;
-            const REVERSED: bool = $($a::REVERSED)||*;
-            const COLOURED: bool = $($a::COLOURED)||*;
+            const WAY: Way = Way::Any$(.and($a::WAY))*;
             #[inline(always)]
             fn are_alone(&self) -> bool {
                 $(self.$n.is_alone())&&*

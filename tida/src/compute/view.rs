@@ -13,10 +13,36 @@ use crate::memory::element::{Element, Place, ScalarElement};
 pub trait Mode: 'static {
     /// They are.
     const CHECKED: bool;
-    /// Cells run from the last to the first.
-    const REVERSED: bool = false;
-    /// Cells of one colour run.
-    const COLOURED: bool = false;
+    /// How cells follow one another.
+    const WAY: Way = Way::Any;
+}
+
+/// How the cells of a line follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As they like: none reads what another one writes.
+    Any,
+    /// Each comes after those that it may read: from the first to the last along an axis.
+    Forward,
+    /// From the last to the first.
+    Backward,
+    /// Those of one colour run, as they like.
+    Coloured,
+}
+
+impl Way {
+    /// Whether cells come one after the other.
+    pub const fn is_ordered(self) -> bool {
+        matches!(self, Way::Forward | Way::Backward)
+    }
+
+    /// That of several views of one kernel.
+    pub const fn and(self, other: Way) -> Way {
+        match self {
+            Way::Any => other,
+            way => way,
+        }
+    }
 }
 
 /// Every access was proven in range before the launch.
@@ -35,13 +61,13 @@ impl Mode for Checked {
     const CHECKED: bool = true;
 }
 
-/// As `M`, for cells that run from the last to the first.
+/// As `M`, for cells that run in order, from the last to the first if it is `BACKWARD`.
 #[derive(Debug)]
-pub struct Reversed<M>(PhantomData<M>);
+pub struct InOrder<M, const BACKWARD: bool>(PhantomData<M>);
 
-impl<M: Mode> Mode for Reversed<M> {
+impl<M: Mode, const BACKWARD: bool> Mode for InOrder<M, BACKWARD> {
     const CHECKED: bool = M::CHECKED;
-    const REVERSED: bool = true;
+    const WAY: Way = if BACKWARD { Way::Backward } else { Way::Forward };
 }
 
 /// As `M`, for cells of one colour.
@@ -50,7 +76,7 @@ pub struct Coloured<M>(PhantomData<M>);
 
 impl<M: Mode> Mode for Coloured<M> {
     const CHECKED: bool = M::CHECKED;
-    const COLOURED: bool = true;
+    const WAY: Way = Way::Coloured;
 }
 
 /// A read-only view of an array, indexed by global coordinates.

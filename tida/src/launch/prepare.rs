@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use smallvec::SmallVec;
-use tida_kernels::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol, analyse};
+use tida_kernels::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol, analyse, latency};
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{
     self, Access, Binding, Coded, Kernel, LowerInput, Type, bounding, coded, lower, parts_of_value, specialised,
@@ -44,6 +44,8 @@ pub(crate) struct Prepared {
     pub analysis: Analysis,
     /// One entry per argument.
     pub args: Vec<ArgPlan>,
+    /// Cycles that a cell waits for the one before it, where cells run in order.
+    pub latency: u32,
     /// Some value is an `f64`.
     pub uses_f64: bool,
     /// What a march along axis 0 saves.
@@ -290,12 +292,14 @@ impl Prepared {
         };
         let beside = side(&kernel, &analysis).map_or(Beside::ONE, |side| side.beside());
         let joint = joint(&kernel, &analysis);
+        let latency = latency(&kernel);
         let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
         let tables = tables(&kernel);
         Ok(Prepared {
             kernel,
             analysis,
             args,
+            latency,
             uses_f64,
             saving,
             beside,
