@@ -7,7 +7,7 @@ use syn::visit::Visit;
 use tida_quote::quote::{KernelTree, NativeForm};
 
 use crate::body::{
-    Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, nothing, out_name, reads, text_of,
+    Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, halved, nothing, out_name, reads, text_of,
 };
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
@@ -53,7 +53,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     if !body.errors.is_empty() {
         return with_errors(&body.library, body.errors);
     }
-    let reads = reads(&native.quoted, args.len());
+    let reads = (reads(&native.quoted, args.len()), halved(&native.quoted));
     let Chosen { mut blocks, form, few_form, few } = Chosen::of(&body, &native, at, args);
     let rust = body.with_ways(native.native);
     if let Some(blocks) = &mut blocks {
@@ -151,7 +151,7 @@ fn native_form(
     captures: &[Named],
     held: &[Ident],
     (at, args): (&TokenStream, &[TokenStream]),
-    (native, blocks, reads): (TokenStream, Option<Blocks>, Vec<[u32; 2]>),
+    (native, blocks, reads): (TokenStream, Option<Blocks>, (Vec<[u32; 2]>, u32)),
     (of_groups, inline, few): (bool, Option<TokenStream>, Option<&TokenStream>),
 ) -> ([TokenStream; 2], TokenStream) {
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
@@ -196,7 +196,7 @@ fn native_form(
     let (counted, [checked_more, proven_more]) = match of_groups {
         true => Default::default(),
         false => {
-            let (counts, none) = (counts(body, &reads), private("NoReads"));
+            let (counts, none) = (counts(body, reads), private("NoReads"));
             (counts, [quote_spanned!(own()=> , #none), quote_spanned!(own()=> , __TidaReads)])
         }
     };
@@ -249,8 +249,9 @@ fn keeps_much(body: &syn::Expr) -> bool {
     most.0 > MOST_KEPT
 }
 
-/// A type that says what a cell reads.
-fn counts(body: &Body, reads: &[[u32; 2]]) -> TokenStream {
+/// A type that says what a cell reads, and along which axes it halves where it is.
+fn counts(body: &Body, (reads, halved): (Vec<[u32; 2]>, u32)) -> TokenStream {
+    let halved = Literal::u32_unsuffixed(halved);
     let reads = reads.iter().map(|counts| {
         let [whole, parts] = counts.map(Literal::u32_unsuffixed);
         quote_spanned!(own()=> [#whole, #parts])
@@ -261,6 +262,7 @@ fn counts(body: &Body, reads: &[[u32; 2]]) -> TokenStream {
         struct __TidaReads;
         impl #of for __TidaReads {
             const COUNTS: &'static [[#count; 2]] = &[#(#reads),*];
+            const HALVED: #count = #halved;
         }
     }
 }

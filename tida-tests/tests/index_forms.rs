@@ -85,6 +85,45 @@ fn a_prolongation_takes_cells_side_by_side() {
 }
 
 /// What part of a tile reads one region of a whole array, what part several, is not seen in the values.
+/// Neighbours that read at half of their place run in pairs: rows of any length from any cell, in sweeps and sums.
+#[test]
+fn pairs_begin_and_end_anywhere() {
+    let acc = on_cpu();
+    let e = coarse(&acc, [1, 1]);
+    let plain = e.to_ndarray().unwrap();
+    for (first, last) in
+        (0..5).flat_map(|first| (first + 1..first + 8).map(move |last| (first, last))).chain([(3, 130)])
+    {
+        let mut u = TileArray::<f64, 2>::builder(SHAPE).build(&acc).unwrap();
+        u.fill_value(0.25).unwrap();
+        let cells = GridBox::new([1, first], [4, last]);
+        for tile in u.tiles().within(cells.lo, cells.hi) {
+            compute(
+                &tile,
+                (&mut u, all(&e)),
+                kernel!(|u, e, at| {
+                    let [j, i] = at;
+                    let (left, right) = (i / 2, (i + 1) >> 1);
+                    u[at] += e[[j / 2, left]] - 3.0 * e[[(j + 1).div_euclid(2), right.min(64)]] * i as f64;
+                }),
+            )
+            .unwrap();
+        }
+        let value = |[j, i]: [usize; 2]| {
+            0.25 + (plain[[j / 2, i / 2]] - 3.0 * plain[[j.div_ceil(2), i.div_ceil(2).min(64)]] * i as f64)
+        };
+        let inside = |j: usize, i: usize| (1..4).contains(&j) && (first as usize..last as usize).contains(&i);
+        for ((j, i), got) in u.to_ndarray().unwrap().indexed_iter() {
+            let want = if inside(j, i) { value([j, i]) } else { 0.25 };
+            assert_eq!(got.to_bits(), want.to_bits(), "at {j}, {i} of {first}..{last}");
+        }
+        let most = reduce_over(cells, (&u, all(&e)), Max, kernel!(|u, e, at| u[at] + e[[at[0] / 2, at[1] / 2]]));
+        let all = (1..4).flat_map(|j| (first as usize..last as usize).map(move |i| [j, i]));
+        let want = all.map(|[j, i]| value([j, i]) + plain[[j / 2, i / 2]]).fold(f64::NEG_INFINITY, f64::max);
+        assert_eq!(most.unwrap().to_bits(), want.to_bits(), "{first}..{last}");
+    }
+}
+
 #[test]
 fn restriction_reads_any_regions() {
     const FINE: [usize; 2] = [48, 130];

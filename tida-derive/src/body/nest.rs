@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use tida_quote::quote::walk::Walk;
-use tida_quote::quote::{BinaryOp, Block, Expr, ExprKind, LocalId, Projection, Range, Span, Stmt, StmtKind, UnaryOp};
+use tida_quote::quote::{
+    BinaryOp, Block, Expr, ExprKind, LocalId, Method, Pattern, Projection, Range, Span, Stmt, StmtKind, UnaryOp,
+};
 
 /// Turns of a loop with numbers for bounds, those of loops inside it counted, that the compiler writes out: then it
 /// makes vectors of cells around it by itself, and keeps in registers what the loop makes of fixed-size arrays.
@@ -324,6 +326,73 @@ pub fn reads(body: &Block, args: usize) -> Vec<[u32; 2]> {
     };
     Walk { expr: &mut count, stmt: &mut look }.block(body);
     counts.into_inner()
+}
+
+/// All axes.
+const ALL: u32 = u32::MAX;
+
+/// The axes, each a bit, along which some value is half of where a cell is: neighbours along it are in pairs then.
+pub fn halved(body: &Block) -> u32 {
+    let of_locals = RefCell::new(HashMap::new());
+    let mut found = 0;
+    let mut look = |expr: &Expr| {
+        let two = |expr: &Expr| number(expr) == Some(2);
+        let half = match &expr.kind {
+            ExprKind::Binary(BinaryOp::Div, x, by) if two(by) => Some(x.as_ref()),
+            ExprKind::Binary(BinaryOp::Shr, x, by) if number(by) == Some(1) => Some(x.as_ref()),
+            ExprKind::Method(Method::DivEuclid, args) => args.first().filter(|_| args.get(1).is_some_and(two)),
+            _ => None,
+        };
+        found |= half.map_or(0, |half| axes(half, &of_locals.borrow()));
+    };
+    let mut keep = |stmt: &Stmt| {
+        if let StmtKind::Let { pattern, init: Some(init), .. } = &stmt.kind {
+            bind(pattern, init, &mut of_locals.borrow_mut());
+        }
+        true
+    };
+    Walk { expr: &mut look, stmt: &mut keep }.block(body);
+    found
+}
+
+/// Notes the axes of the cell that locals are made from.
+fn bind(pattern: &Pattern, init: &Expr, of_locals: &mut HashMap<LocalId, u32>) {
+    match (pattern, &init.kind) {
+        (Pattern::Local(local), _) => {
+            let made_from = axes(init, of_locals);
+            of_locals.insert(*local, made_from);
+        }
+        (Pattern::Tuple(parts), ExprKind::Tuple(list)) | (Pattern::Array(parts), ExprKind::Array(list)) => {
+            parts.iter().zip(list).for_each(|(part, init)| bind(part, init, of_locals));
+        }
+        (Pattern::Array(parts), _) if axes(init, of_locals) == ALL => {
+            for (axis, part) in parts.iter().enumerate().take(32) {
+                if let Pattern::Local(local) = part {
+                    of_locals.insert(*local, 1 << axis);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The axes of the cell that a value is made from.
+fn axes(expr: &Expr, of_locals: &HashMap<LocalId, u32>) -> u32 {
+    match &expr.kind {
+        ExprKind::At => ALL,
+        ExprKind::Local(local) => of_locals.get(local).copied().unwrap_or(0),
+        ExprKind::Project(base, Projection::Index(entry)) if axes(base, of_locals) == ALL => match entry.kind {
+            ExprKind::Int(axis @ 0..32, _) => 1 << axis,
+            _ => ALL,
+        },
+        ExprKind::Unary(_, x) | ExprKind::Cast(x, _) | ExprKind::Project(x, _) => axes(x, of_locals),
+        ExprKind::Binary(_, a, b) => axes(a, of_locals) | axes(b, of_locals),
+        ExprKind::Shift { point, offset, .. } => axes(point, of_locals) | axes(offset, of_locals),
+        ExprKind::Tuple(list) | ExprKind::Array(list) | ExprKind::Method(_, list) => {
+            list.iter().fold(0, |all, x| all | axes(x, of_locals))
+        }
+        _ => 0,
+    }
 }
 
 pub fn nodes(expr: &Expr) -> usize {

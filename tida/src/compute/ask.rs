@@ -5,7 +5,7 @@
 //! analysed.
 
 use std::cell::Cell;
-use std::hint::black_box;
+use std::hint::{assert_unchecked, black_box};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
@@ -147,8 +147,8 @@ impl<'b> Pass<'b> {
         self.waits && !self.may_fault
     }
 
-    /// Whether rows of a box follow one another in order, and are so long that it pays to compare addresses for each: the
-    /// loop over their cells has vectors then.
+    /// Whether rows of a box follow one another in order, and are so long that it pays to compare addresses for each:
+    /// the loop over their cells has vectors then.
     #[inline(always)]
     pub fn compares<W: Reads, V: StagedViews<D>, const D: usize>(&self, cells: &GridBox<D>) -> bool {
         let pairs = const { pairs(&V::SIZES, W::COUNTS) } as i64;
@@ -397,6 +397,8 @@ unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize, const APART: bool
                     from = to;
                 }
                 out
+            } else if const { D > 0 && W::HALVED >> (D - 1) & 1 == 1 } {
+                row_of_pairs(views, cell, at, [first, last], out)
             } else {
                 row(views, cell, at, [first, last], out)
             }
@@ -438,6 +440,41 @@ unsafe fn row<V, R, const D: usize>(
             out.write(value);
             out = out.add(1);
         }
+    }
+    out
+}
+
+/// As [`row`], two neighbours at a time. Where a cell reads at half of its own place, the compiler knows of a pair that
+/// its cells read the same, and that the next pair reads the next: without pairs it gathers.
+///
+/// # Safety
+/// As [`row`].
+#[inline(always)]
+unsafe fn row_of_pairs<V, R, const D: usize>(
+    views: &V,
+    cell: &impl Fn(&V, [i64; D]) -> R,
+    at: [i64; D],
+    [first, last]: [i64; 2],
+    mut out: *mut R,
+) -> *mut R {
+    let mut i = first;
+    while i < last {
+        let (pair, end) = (i / 2, last / 2);
+        if i % 2 != 0 || pair < 0 || pair >= end || end > 1 << 40 {
+            // SAFETY: the caller's promise: each cell of the row comes once, in order.
+            out = unsafe { row(views, cell, at, [i, i + 1], out) };
+            i += 1;
+            continue;
+        }
+        for pair in pair..end {
+            // SAFETY: as above; the pair lies between two numbers that were looked at.
+            unsafe {
+                assert_unchecked(pair >= 0 && pair < 1 << 40);
+                out = row(views, cell, at, [2 * pair, 2 * pair + 1], out);
+                out = row(views, cell, at, [2 * pair + 1, 2 * pair + 2], out);
+            }
+        }
+        i = 2 * end;
     }
     out
 }

@@ -217,6 +217,9 @@ pub trait StagedViews<const D: usize> {
 pub trait Reads {
     /// The counts; arguments after these are not read.
     const COUNTS: &'static [[u32; 2]];
+
+    /// The axes, each a bit, along which it reads where half of a cell's place says.
+    const HALVED: u32 = 0;
 }
 
 /// Not to be staged.
