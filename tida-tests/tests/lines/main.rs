@@ -6,7 +6,7 @@ mod programs;
 
 use tida::SimDevice;
 use tida::prelude::*;
-use tida_tests::{everywhere, expect, on_a_device};
+use tida_tests::{everywhere, expect, on_a_device, value};
 
 use programs::{ALONG, BESIDE, How, Program, SHAPE};
 
@@ -171,6 +171,66 @@ fn lines_together() {
                 "{lines} lines, regions {regions:?}"
             );
         }
+    }
+}
+
+/// On the host sweeps along one axis run as one, some lines after the others, if they read of one another on their own
+/// lines alone.
+#[test]
+fn sweeps_along_one_axis_are_joined() {
+    joined::<0>([1, 1, 1], 2);
+    joined::<1>([2, 1, 1], 2);
+    joined::<2>([1, 2, 1], 2);
+    // Values are carried from region to region.
+    joined::<0>([2, 1, 1], 0);
+    // What reads across lines comes after all of them.
+    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let mut c = TileArray::<f64, 2>::builder([300, 400]).ghost(1).build(&acc).unwrap();
+    let mut d = c.like().unwrap();
+    let (cells, same) = (c.tiles().within([0, 0], [300, 399]), c.tiles().within([0, 0], [300, 399]));
+    sweep_along(0, Forward, c.tiles(), &mut c, kernel!(|c, at| c[at] = 1.0 + at[1] as f64)).unwrap();
+    acc.sync().unwrap();
+    sweep_along(0, Forward, cells, &mut c, kernel!(|c, at| c[at] += c[at - [1, 0]])).unwrap();
+    sweep_along(0, Forward, same, (&mut d, &c), kernel!(|d, c, at| d[at] = c[at + [0, 1]] + d[at - [1, 0]])).unwrap();
+    assert_eq!(d.read_box(GridBox::new([299, 7], [300, 8])).unwrap(), [9.0 * 300.0 * 301.0 / 2.0]);
+    assert_eq!(acc.stats().joined, 0);
+}
+
+fn joined<const AXIS: usize>(regions: [usize; 3], count: u64) {
+    let shape = [40, 36, 70];
+    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let build = || TileArray::<f64, 3>::builder(shape).regions(regions).ghost(1).build(&acc).unwrap();
+    let (mut c, mut d, mut u) = (build(), build(), build());
+    u.fill(|at| value(5, at)).unwrap();
+    let before = acc.stats().joined;
+    let (cells, args) = (u.tiles(), (&mut c, &u));
+    sweep_along(AXIS, Forward, cells, args, kernel!(|c, u, at| c[at] = u[at] + 0.5 * c[at - unit(AXIS)])).unwrap();
+    let (cells, args) = (u.tiles(), (&mut d, &c, &u));
+    sweep_along(AXIS, Backward, cells, args, kernel!(|d, c, u, at| d[at] = c[at] - u[at] * d[at + unit(AXIS)]))
+        .unwrap();
+    // It writes what the first one reads.
+    let cells = u.tiles();
+    sweep_along(AXIS, Forward, cells, (&mut u, &d), kernel!(|u, d, at| u[at] = d[at] - u[at - unit(AXIS)])).unwrap();
+    acc.sync().unwrap();
+    assert_eq!(acc.stats().joined - before, count, "axis {AXIS}, regions {regions:?}");
+
+    let place = |at: [usize; 3]| (at[0] * shape[1] + at[1]) * shape[2] + at[2];
+    let beside = |list: &[f64], mut at: [usize; 3], up: bool| {
+        at[AXIS] = if up { at[AXIS] + 1 } else { at[AXIS].wrapping_sub(1) };
+        if at[AXIS] < shape[AXIS] { list[place(at)] } else { 0.0 }
+    };
+    let all = (0..shape[0]).flat_map(|i| (0..shape[1]).flat_map(move |j| (0..shape[2]).map(move |k| [i, j, k])));
+    let cells: Vec<[usize; 3]> = all.collect();
+    let first: Vec<f64> = cells.iter().map(|at| value(5, *at)).collect();
+    let (mut pc, mut pd, mut pu) = (vec![0.0; first.len()], vec![0.0; first.len()], first.clone());
+    cells.iter().for_each(|&at| pc[place(at)] = first[place(at)] + 0.5 * beside(&pc, at, false));
+    for &at in cells.iter().rev() {
+        pd[place(at)] = pc[place(at)] - first[place(at)] * beside(&pd, at, true);
+    }
+    cells.iter().for_each(|&at| pu[place(at)] = pd[place(at)] - beside(&pu, at, false));
+    let bits = |list: &[f64]| list.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    for (array, plain) in [(&c, &pc), (&d, &pd), (&u, &pu)] {
+        assert_eq!(bits(&array.read_box(array.domain()).unwrap()), bits(plain), "axis {AXIS}, regions {regions:?}");
     }
 }
 

@@ -397,7 +397,7 @@ unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize, const APART: bool
                     from = to;
                 }
                 out
-            } else if const { D > 0 && W::HALVED >> (D - 1) & 1 == 1 } {
+            } else if const { D > 0 && (W::HALVED >> (D - 1)) & 1 == 1 } {
                 row_of_pairs(views, cell, at, [first, last], out)
             } else {
                 row(views, cell, at, [first, last], out)

@@ -419,6 +419,12 @@ where
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 
+    fn line(&self) -> Option<OneStep<'_>> {
+        let alone = self.order.is_none() || self.carry.is_some() || self.run_checked;
+        let other = alone || self.valid_only != 0 || self.prepared.is_coded || self.prepared.analysis.may_fault;
+        (!other).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
+    }
+
     fn rows(&self) -> i64 {
         self.rows
     }

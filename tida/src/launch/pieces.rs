@@ -59,18 +59,22 @@ const PART: usize = 1 << 20;
 /// Runs sweeps over the same boxes, part by part: one after the other over each part, so that the later ones find in a
 /// cache what the first one read. Gives the result of each.
 pub(crate) fn run_together(launches: &[&dyn Launch], boxes: &[(usize, GridBox<4>)]) -> Vec<Result<(), Error>> {
-    let bytes: usize = launches.iter().filter_map(|launch| launch.part()).map(|part| part.prepared.cell_bytes()).sum();
+    let parts = launches.iter().filter_map(|launch| launch.part().or_else(|| launch.line()));
+    let bytes: usize = parts.map(|part| part.prepared.cell_bytes()).sum();
+    let grains = launches.iter().map(|launch| launch.grain());
+    let grain = grains.fold([1; 4], |all: [i64; 4], grain| std::array::from_fn(|axis| all[axis].max(grain[axis])));
     let rows = launches.iter().map(|launch| launch.rows()).min().unwrap_or(i64::MAX);
     let cells_at_once = (PART / bytes.max(1)).max(1);
-    let (pieces, at_least) = pieces(boxes, [1; 4]);
+    let (pieces, at_least) = pieces(boxes, grain);
     let run = |(region, cells): &(usize, GridBox<4>)| {
         let mut failures: Vec<Option<Error>> = launches.iter().map(|_| None).collect();
         let mut stripe = *cells;
         while stripe.lo[2] < cells.hi[2] {
             stripe.hi[2] = stripe.lo[2].saturating_add(rows).min(cells.hi[2]);
-            split(&stripe, cells_at_once, [1; 4], &mut |part| {
+            split(&stripe, cells_at_once, grain, &mut |part| {
                 for (launch, failure) in launches.iter().zip(&mut failures) {
-                    // SAFETY: as in `run_boxes`; none of the sweeps writes what another one touches.
+                    // SAFETY: as in `run_boxes`; none of the sweeps writes what another one touches, or only on the
+                    // lines of this part, which no other thread runs.
                     let ran = unsafe { launch.run(*region, part) };
                     *failure = earlier(failure.take(), ran.err());
                 }

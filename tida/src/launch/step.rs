@@ -99,6 +99,11 @@ pub(crate) trait Launch: Send + Sync {
         None
     }
 
+    /// What it is as one of several sweeps with an order that run as one, line by line.
+    fn line(&self) -> Option<OneStep<'_>> {
+        None
+    }
+
     /// Rows that it sweeps through all planes of a box before the next ones.
     fn rows(&self) -> i64 {
         i64::MAX

@@ -276,6 +276,17 @@ impl Node {
         }
     }
 
+    /// Has `self` no longer wait for `before`, which runs it too, after its own work and before it ends. Only while
+    /// both are being recorded.
+    pub fn comes_with(self: &Arc<Node>, before: &Arc<Node>) {
+        let mut links = before.lock();
+        for successor in links.successors.iter_mut().filter(|s| s.waits && Arc::ptr_eq(&s.node, self)) {
+            successor.waits = false;
+            // Its recording has not ended, so it cannot run yet.
+            self.release();
+        }
+    }
+
     /// Fails `self` when its turn comes: with the failure of that work which was recorded first.
     fn poison(&self, error: Error) {
         let mut links = self.lock();

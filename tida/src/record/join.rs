@@ -1,5 +1,6 @@
 //! Sweeps that follow one another over the same boxes, of which none writes what another one touches: they run as one,
-//! so that what several of them read is read once.
+//! so that what several of them read is read once. On the host so do sweeps with an order along one axis that read of
+//! what the others write cells of their own line alone: what one leaves of some lines, the next finds in a cache.
 //!
 //! Which ones is seen when open sweeps close, so nothing waits longer than it does anyway. Their nodes are nodes like
 //! any other. Each says when it may run ([`Work::Shared`]); the last one to say so runs all of them: on a device as one
@@ -99,6 +100,37 @@ impl OpenSweep {
         let same = self.key.on_device == before.key.on_device && self.work.boxes() == before.work.boxes();
         same && apart && waits_for_no_more(&part, &old) && shares()
     }
+
+    /// Whether it may run on the host as one with a sweep that was recorded before it, some lines after the others:
+    /// both have an order along the same axis of the same boxes, and neither reads of what the other one writes but on
+    /// its own lines.
+    fn follows(&self, before: &OpenSweep) -> bool {
+        let [own, old] = [self, before].map(|sweep| sweep.work.launch.line().zip(sweep.work.launch.order()));
+        let (Some((own, order)), Some((old, other))) = (own, old) else { return false };
+        let same = order.axis == other.axis && self.work.boxes == before.work.boxes;
+        let here = !self.key.on_device && !before.key.on_device;
+        here && same
+            && waits_for_no_more(&own, &old)
+            && reads_on_lines((&own, &self.key.args), (&old, &before.key.args), order.axis)
+            && reads_on_lines((&old, &before.key.args), (&own, &self.key.args), order.axis)
+    }
+}
+
+/// Whether a sweep with an order along an axis reads of what another one writes cells of its own line alone.
+fn reads_on_lines(
+    (sweep, args): (&OneStep<'_>, &[usize]),
+    (other, others): (&OneStep<'_>, &[usize]),
+    axis: usize,
+) -> bool {
+    let is_written =
+        |array: &usize| others.iter().zip(&other.prepared.args).any(|(of, plan)| of == array && plan.written);
+    let rank = sweep.prepared.kernel.rank;
+    args.iter().zip(&sweep.prepared.args).filter(|(array, _)| is_written(array)).all(|(_, plan)| {
+        // Of what it writes itself it reads its own line: all others were refused.
+        let halo = plan.halo.unwrap_or_default();
+        let stays = (0..rank).all(|d| d + 4 == axis + rank || halo[d] == (0, 0));
+        plan.written || (plan.others.is_empty() && stays)
+    })
 }
 
 impl Core {
@@ -114,7 +146,8 @@ impl Core {
         let (mut count, mut kernel) = (1, None);
         for next in rest {
             let before = &open[..count];
-            if !next.may_join() || !before.iter().all(|before| next.joins(before)) {
+            let all = |may: fn(&OpenSweep, &OpenSweep) -> bool| before.iter().all(|before| may(next, before));
+            if !next.may_join() || !(all(OpenSweep::joins) || all(OpenSweep::follows)) {
                 break;
             }
             if on_device {
@@ -154,6 +187,9 @@ impl Core {
         };
         let all: Vec<JoinedSweep> = sweeps.map(part).collect();
         let nodes: Vec<Arc<Node>> = all.iter().map(|part| part.node.clone()).collect();
+        for (number, node) in nodes.iter().enumerate() {
+            nodes[..number].iter().for_each(|before| node.comes_with(before));
+        }
         let joined = Arc::new(Joined { kernel, parts: Mutex::new(JoinedSweeps { missing: all.len(), all }) });
         for node in nodes {
             let (core, joined) = (self.clone(), joined.clone());
