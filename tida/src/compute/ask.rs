@@ -469,7 +469,7 @@ unsafe fn row_of_pairs<V, R, const D: usize>(
         for pair in pair..end {
             // SAFETY: as above; the pair lies between two numbers that were looked at.
             unsafe {
-                assert_unchecked(pair >= 0 && pair < 1 << 40);
+                assert_unchecked((0..1 << 40).contains(&pair));
                 out = row(views, cell, at, [2 * pair, 2 * pair + 1], out);
                 out = row(views, cell, at, [2 * pair + 1, 2 * pair + 2], out);
             }
