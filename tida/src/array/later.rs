@@ -81,13 +81,27 @@ impl<T: Element, const D: usize> Coming<T, D> {
     /// Takes the rows of a part.
     ///
     /// # Safety
-    /// `row` gives rows of elements `T` in memory that nobody writes meanwhile, of cells of the box.
+    /// As [`Coming::take_stretches`].
     unsafe fn take<'a>(&mut self, part: &GridBox<4>, row: impl Fn([i64; D], usize) -> Row<'a>) {
-        let (part, extent, out) = (narrow::<D>(part), self.cells.extent(), self.values.as_mut_ptr());
-        for at in part.rows() {
+        let part = narrow::<D>(part);
+        // SAFETY: handed on.
+        unsafe { self.take_stretches(part.rows().map(|at| (at, part.extent()[D - 1])), row) }
+    }
+
+    /// Takes stretches of cells that follow one another in the box, each by its first cell and their number.
+    ///
+    /// # Safety
+    /// `row` gives such stretches of elements `T` in memory that nobody writes meanwhile, of cells of the box.
+    unsafe fn take_stretches<'a>(
+        &mut self,
+        stretches: impl Iterator<Item = ([i64; D], usize)>,
+        row: impl Fn([i64; D], usize) -> Row<'a>,
+    ) {
+        let (extent, out) = (self.cells.extent(), self.values.as_mut_ptr());
+        for (at, length) in stretches {
             let first = position(&self.cells, &extent, at);
             // SAFETY: the caller's promise; there is room for all cells of the box.
-            unsafe { row(at, part.extent()[D - 1]).get::<T>(|n, value| out.add(first + n).write(value)) };
+            unsafe { row(at, length).get::<T>(|n, value| out.add(first + n).write(value)) };
         }
     }
 
@@ -142,8 +156,13 @@ impl<T: Element, const D: usize> Coming<T, D> {
             if let Some((batch, coming)) = sent {
                 let host = coming.passage.host.start();
                 for part in &batch.parts {
-                    // SAFETY: the part is in the passage by now, which nobody else has.
-                    unsafe { self.take(&part.cells, |at, length| Row::packed(&layout, part, host, at, length)) };
+                    let row = |at, length| {
+                        // SAFETY: the part is in the passage by now, which nobody else has.
+                        unsafe { Row::packed(&layout, part, host, at, length) }
+                    };
+                    let stretches = narrow::<D>(&part.cells).stretches(&self.cells);
+                    // SAFETY: a part lies packed: its cells follow one another there.
+                    unsafe { self.take_stretches(stretches, row) };
                 }
                 device.passages().give(coming.passage);
             }

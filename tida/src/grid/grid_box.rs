@@ -101,6 +101,19 @@ impl<const D: usize> GridBox<D> {
         })
     }
 
+    /// The stretches of cells that follow one another both here and in a box around it, each by its first cell and their
+    /// number, in row-major order: rows, or more of them where it is as wide as the other box.
+    pub(crate) fn stretches(self, of: &Self) -> impl Iterator<Item = ([i64; D], usize)> + use<D> {
+        let is_whole = |d: usize| self.lo[d] == of.lo[d] && self.hi[d] == of.hi[d];
+        let axis = (1..D).rev().find(|d| !is_whole(*d)).unwrap_or(0);
+        let length = self.extent()[axis..].iter().product();
+        let mut firsts = self;
+        if !self.is_empty() {
+            (axis..D).for_each(|d| firsts.hi[d] = firsts.lo[d] + 1);
+        }
+        firsts.rows().map(move |at| (at, length))
+    }
+
     /// The cell after `at`, in row-major order.
     pub(crate) fn after(&self, at: [i64; D]) -> Option<[i64; D]> {
         self.step(at, D)
@@ -148,4 +161,23 @@ impl<const D: usize> GridBox<D> {
 /// The last `D` axes of a box of four.
 pub(crate) fn narrow<const D: usize>(cells: &GridBox<4>) -> GridBox<D> {
     GridBox::new(std::array::from_fn(|d| cells.lo[4 - D + d]), std::array::from_fn(|d| cells.hi[4 - D + d]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GridBox;
+
+    #[test]
+    fn stretches_are_as_long_as_cells_follow_one_another() {
+        let all = GridBox::new([0, 0, 0], [4, 5, 6]);
+        let of = |lo, hi| GridBox::new(lo, hi).stretches(&all).collect::<Vec<_>>();
+        assert_eq!(of([0, 0, 0], [4, 5, 6]), [([0, 0, 0], 120)]);
+        assert_eq!(of([1, 0, 0], [3, 5, 6]), [([1, 0, 0], 60)]);
+        assert_eq!(of([1, 2, 0], [3, 4, 6]), [([1, 2, 0], 12), ([2, 2, 0], 12)]);
+        assert_eq!(of([1, 2, 1], [2, 4, 3]), [([1, 2, 1], 2), ([1, 3, 1], 2)]);
+        assert_eq!(of([1, 2, 1], [1, 4, 3]), []);
+        // A plane across the last axis is one stretch of itself.
+        let plane = GridBox::new([0, 0, 3], [4, 5, 4]);
+        assert_eq!(plane.stretches(&plane).collect::<Vec<_>>(), [([0, 0, 3], 20)]);
+    }
 }
