@@ -23,6 +23,7 @@ mod generic;
 mod heat;
 mod host;
 mod mapping;
+mod masks;
 mod measure;
 mod micro;
 mod ooc;
@@ -54,8 +55,9 @@ struct Options {
     /// Cases whose name holds one of these: heat3, heat2, boundaries, sincos, sum, slabs, gemm, matvec, nbody,
     /// overhead, first, mapping, seismic, sweep, writes, fused, turns, generic, storage, storage-micro,
     /// storage-programs, storage-flushed, storage-whole, stars, acoustic, fdtd, lattice, prolong, conjugate, euler,
-    /// gemm64, multigrid, channels (with hotspot, pathfinder, stencil, dyadic, tree, product, bodies); and of the set
-    /// that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of `--micro`: loads, banks, latency
+    /// gemm64, multigrid, solve, masks, boxes, channels (with hotspot, pathfinder, stencil, dyadic, tree, product,
+    /// bodies); and of the set that `--ooc` chooses: many, periodic, pass, exceed, figure; and of that of `--micro`:
+    /// loads, banks, latency
     #[arg(long = "case", value_name = "NAME")]
     cases: Vec<String>,
     /// Takes the cases of arrays larger than memory and of TiDA-acc's figures, which take minutes, instead of the
@@ -163,7 +165,7 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 44] = [
+    let in_process: [(&str, Case); 47] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
@@ -208,6 +210,9 @@ fn run() -> Result<()> {
         ("euler", users::euler),
         ("gemm64", users::gemm64),
         ("multigrid", users::multigrid),
+        ("solve", users::solve),
+        ("masks", masks::masks),
+        ("boxes", masks::boxes),
     ];
     let ooc: [(&str, Case); 11] = [
         ("figure 1", figures::figure_1),

@@ -1,7 +1,7 @@
 //! Heat in a ring that lets none out: the mask of a domain of which three quarters are left out, and what that costs.
 //!
-//! Tiles without a cell of the ring are left out before the first step, by a list on the host. `--tile 16x64` says how
-//! large the blocks are that this is decided for; without it a tile is a region, and nothing is left out.
+//! Blocks without a cell of the ring are left out: `ActiveBlocks` has the list of the others, made before the first
+//! step. `--tile 16x64` says how large the blocks are; without it a block is a region, and nothing is left out.
 
 use tida::prelude::*;
 use tida_suite::Result;
@@ -13,7 +13,7 @@ use crate::{Program, at_most};
 pub const PROGRAM: Program = Program {
     example: Example {
         name: "ring",
-        about: "Heat in a ring given by a mask; --tile leaves out blocks that it leaves out",
+        about: "Heat in a ring given by a mask; blocks that it leaves out, of --tile cells, cost nothing",
         dims: &[2],
         size: [0, 1024, 0],
         steps: 400,
@@ -55,19 +55,15 @@ fn run(settings: &Settings) -> Result<()> {
     u.fill(|at| start(n, at))?;
     // Cells that no tile has stay as they are in both arrays.
     let mut next = u.like()?;
-    let in_ring = |tile: &Tile<2>| {
-        let GridBox { lo, hi } = tile.cells();
-        (lo[0]..hi[0]).any(|y| (lo[1]..hi[1]).any(|x| !is_solid(n, [y as usize, x as usize])))
-    };
-    let tiles: Vec<Tile<2>> = TileIter::new(&u).tile_size(settings.tile()?).filter(in_ring).collect();
+    let blocks = ActiveBlocks::new(&solid, settings.tile()?, |solid| solid == 0)?;
     let heat = reduce(&u, Sum, kernel!(|u, at| u[at]))?;
 
     let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         u.fill_ghosts()?;
-        for tile in &tiles {
+        for tile in u.tiles().active(&blocks) {
             compute(
-                tile,
+                &tile,
                 (&mut next, &u, &solid),
                 kernel!(|next, u, solid, at| {
                     // No heat goes through a wall.

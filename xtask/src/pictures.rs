@@ -159,7 +159,7 @@ const GALLERY: &[Shown] = &[
     shown(
         "ring",
         "--size 256 --steps 8000 --tile 16x32",
-        "Heat in a ring, one half of which was hot: tiles that the ring's mask leaves out are left out.",
+        "Heat in a ring, one half of which was hot: blocks that the ring's mask leaves out cost nothing.",
     ),
     shown(
         "seismic",

@@ -11,6 +11,7 @@ mod fdtd;
 mod grids;
 mod lattice;
 mod multigrid;
+mod solve;
 mod waves;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub use fdtd::fdtd;
 pub use grids::{gemm64, prolong};
 pub use lattice::lattice;
 pub use multigrid::multigrid;
+pub use solve::solve;
 pub use waves::{acoustic, stars};
 
 const DIFFER: &str = include_str!("../../reference/differ.cu");

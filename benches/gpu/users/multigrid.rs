@@ -94,7 +94,7 @@ fn cycle(levels: &mut [Level]) -> tida::Result<()> {
     for tile in TileIter::new(f) {
         compute(
             &tile,
-            (&mut *f, all(r)),
+            (&mut *f, tida::fine(r)),
             kernel!(|f, r, at| {
                 let (k, j, i) = (2 * at[0], 2 * at[1], 2 * at[2]);
                 let below = r[[k, j, i]] + r[[k, j, i + 1]] + r[[k, j + 1, i]] + r[[k, j + 1, i + 1]];
@@ -107,7 +107,11 @@ fn cycle(levels: &mut [Level]) -> tida::Result<()> {
     cycle(coarser)?;
     let (u, e) = (&mut fine.u, &coarser[0].u);
     for tile in TileIter::new(u) {
-        compute(&tile, (&mut *u, all(e)), kernel!(|u, e, at| u[at] = u[at] + e[[at[0] / 2, at[1] / 2, at[2] / 2]]))?;
+        compute(
+            &tile,
+            (&mut *u, tida::coarse(e)),
+            kernel!(|u, e, at| u[at] = u[at] + e[[at[0] / 2, at[1] / 2, at[2] / 2]]),
+        )?;
     }
     fine.smooth(SWEEPS)
 }
