@@ -101,8 +101,8 @@ impl<const D: usize> GridBox<D> {
         })
     }
 
-    /// The stretches of cells that follow one another both here and in a box around it, each by its first cell and their
-    /// number, in row-major order: rows, or more of them where it is as wide as the other box.
+    /// The stretches of cells that follow one another both here and in a box around it, each by its first cell and
+    /// their number, in row-major order: rows, or more of them where it is as wide as the other box.
     pub(crate) fn stretches(self, of: &Self) -> impl Iterator<Item = ([i64; D], usize)> + use<D> {
         let is_whole = |d: usize| self.lo[d] == of.lo[d] && self.hi[d] == of.hi[d];
         let axis = (1..D).rev().find(|d| !is_whole(*d)).unwrap_or(0);
