@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::plan::Plan;
+use tida_kernels::plan::auto::{Boxes, has_room};
+use tida_kernels::plan::wide::Beside;
 
 use super::device::{DeviceArg, DeviceLaunch, Part};
 use crate::device::compiler::Ready;
@@ -43,6 +45,10 @@ struct Table {
 
 /// Where arrays with the tile's cuts are: their layouts, and where the regions of the list start.
 type Places = Vec<(Arc<WideLayout>, Vec<usize>)>;
+
+/// Cells that a thread takes one after the other, where there are threads enough: each reads the geometry of its box
+/// from memory, which takes as long as a few cells.
+const MARCHES: [u32; 2] = [8, 4];
 
 /// Tables that a list keeps: of two arrays that take turns in a few kernels.
 const KEPT: usize = 16;
@@ -118,7 +124,13 @@ impl DeviceLaunch<'_> {
             return None;
         }
         let cells = largest.cells() as u64 * boxes.len() as u64;
-        let mut plan = self.plan_for(wish, facts, device.asked.math, (&self.extent(&largest), cells), true);
+        let extent = self.extent(&largest);
+        let room = |march: &u32| {
+            let boxes = Boxes { extent: &extent, cells, bytes: self.prepared.cell_bytes() as u64 };
+            facts.gpu && has_room(&facts.machine, &boxes, *march, &Beside::ONE)
+        };
+        let wish = Wish { march: wish.march.or_else(|| MARCHES.into_iter().find(room)), ..*wish };
+        let mut plan = self.plan_for(&wish, facts, device.asked.math, (&extent, cells), true);
         let needed = self.blocks(&plan, &largest);
         plan.by_value = self.by_value(&plan, boxes.len());
         (0..3).all(|d| needed[d] <= facts.grid[d]).then_some(plan)
