@@ -214,14 +214,17 @@ impl Fusing {
         self.held.push(HeldNode { made: Made::Node(node), op });
     }
 
-    /// The step that a tile repeats if no other comes between: the one before the last, with its turn.
-    pub fn repeated(&self, tile: &TileWork<'_>) -> Option<(Arc<Sweep>, Pair)> {
-        let [.., before, _] = self.last.as_slice() else { return None };
+    /// Whether a tile has the kernel and the arrays of the step before the last one.
+    pub fn repeats(&self, tile: &TileWork<'_>) -> bool {
+        let [.., before, _] = self.last.as_slice() else { return false };
         let usual = self.cycle.kernels == 1 && before.reads_around() && before.key.is_like(&tile.key);
         let streams = || tile.can_chain(Kind::Planes) && !tile.has_whole() && tile.runs_as_usual();
-        if !usual || !streams() || !lie_whole(tile.touches) {
-            return None;
-        }
+        usual && streams() && lie_whole(tile.touches)
+    }
+
+    /// That step, with the turn that the tile has, if it is held back or under way.
+    pub fn repeated(&self, tile: &TileWork<'_>) -> Option<(Arc<Sweep>, Pair)> {
+        let [.., before, _] = self.last.as_slice() else { return None };
         let pair = Pair::of(&tile.key, &before.fusible)?;
         Some((before.sweep.upgrade()?, Pair { cycle: self.cycle, ..pair }))
     }
@@ -239,7 +242,7 @@ impl Fusing {
     }
 
     /// A tile repeats the step before the last, as this sweep.
-    pub fn repeats(&mut self, tile: &TileWork<'_>, sweep: &Arc<Sweep>) {
+    pub fn repeated_by(&mut self, tile: &TileWork<'_>, sweep: &Arc<Sweep>) {
         let Some(before) = self.last.len().checked_sub(2) else { return };
         self.last.swap(before, before + 1);
         if let Some(last) = self.last.last_mut() {

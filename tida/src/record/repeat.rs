@@ -1,10 +1,10 @@
 //! Steps that repeat one before them are held back without a node ([decision
 //! 0063](../../../docs/decisions/0063-small-grids.md)).
 //!
-//! A step of which others are held back, and that does what the one before its predecessor did (the same kernel, arrays,
-//! cells), touches nothing that those two do not touch. As long as it runs in their launch nobody has to know it: it is
-//! what is launched, and no more. It gets its node, and touches its arrays, when it is found to run by itself or to be
-//! the first of a launch, or before anything else is recorded or waited for.
+//! A step that does what the one before its predecessor did (the same kernel, arrays, cells) touches nothing that those
+//! two do not touch. As long as it runs in their launch nobody has to know it: it is what is launched, and no more. It
+//! gets its node, and touches its arrays, when it is found to run by itself or to be the first of a launch, or before
+//! anything else is recorded or waited for.
 
 use std::panic::Location;
 use std::sync::{Arc, Weak};
@@ -12,7 +12,6 @@ use std::sync::{Arc, Weak};
 use super::driver::{Core, Recorder, lock};
 use super::fuse::{HeldNode, Made};
 use super::recording::{TileWork, touch_all};
-use super::sweep::OpenSweep;
 use crate::grid::GridBox;
 use crate::launch::step::Launch;
 use crate::memory::node::{Node, Work};
@@ -95,23 +94,17 @@ impl Core {
         launch: F,
     ) -> Option<F> {
         let usual = tile.key.on_device && tile.pace.is_none() && tile.after.is_empty() && recorder.chain.is_none();
-        // What is open is the step before, or that is held back.
-        let follows = match recorder.open.as_slice() {
-            [] => !recorder.fusing.is_empty(),
-            [one] => one.is_held_back(),
-            _ => false,
-        };
-        if !(usual && follows) || self.unfinished.is_full() {
+        // What is open are the steps before.
+        let follows = recorder.open.iter().all(|open| open.is_held_back()) && !self.unfinished.is_full();
+        let open = recorder.open.last().map(|open| open.node.number);
+        if !(usual && follows && recorder.fusing.repeats(tile) && recorder.fusing.ends_with_last(open)) {
             return Some(launch);
         }
-        let Some((before, turn)) = recorder.fusing.repeated(tile) else { return Some(launch) };
-        let open = recorder.open.first().map(|open: &Box<OpenSweep>| open.node.number);
-        if !recorder.fusing.ends_with_last(open) || !before.is_of(tile) {
-            return Some(launch);
-        }
-        let same = recorder.fusing.has_captured(tile);
         self.close_all(recorder);
         recorder.follows_last(None);
+        let repeated = recorder.fusing.repeated(tile).filter(|(before, _)| before.is_of(tile));
+        let Some((before, turn)) = repeated else { return Some(launch) };
+        let same = recorder.fusing.has_captured(tile);
         self.keep_fusing(recorder);
         let sweep = match same && before.turn == Some(turn) {
             true => before,
@@ -122,7 +115,7 @@ impl Core {
                 Arc::new(Sweep { turn: Some(turn), refilled: before.refilled.clone(), ..sweep })
             }
         };
-        recorder.fusing.repeats(tile, &sweep);
+        recorder.fusing.repeated_by(tile, &sweep);
         let later = Later { name: tile.name, recorded: tile.recorded, work: None };
         recorder.fusing.held.push(HeldNode { made: Made::Later(later), op: Op::Sweep(sweep) });
         None
@@ -183,7 +176,7 @@ impl Core {
                             array.tracker.add(*region, &node, read.get(n).copied(), write.get(n).copied());
                         }
                     }
-                    // It waits for those who read the ghosts too: see [`OpenSweep::is_refilled`].
+                    // It waits for those who read the ghosts too: see `OpenSweep::is_refilled`.
                     if sweep.refilled.iter().any(|storage| Arc::ptr_eq(storage, array.tracker.storage())) {
                         touch_all(&node, &Touch::new(&array.tracker, None, Mode::Move));
                     }
