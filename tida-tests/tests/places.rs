@@ -533,3 +533,27 @@ fn what_a_step_costs() {
         assert!(u.read_box(GridBox::new([0, 0, 0], [1, 1, 2])).unwrap().iter().all(|x| (x - 1.0).abs() < 1e-9));
     }
 }
+
+/// What `TIDA_DEVICES` says, in a process of its own.
+#[test]
+fn a_variable_names_the_places() {
+    if std::env::var_os("TIDA_TEST_CHILD").is_some() {
+        match TileAcc::auto() {
+            Ok(acc) => println!("places: {}", acc.places().len()),
+            Err(error) => println!("error: {error}"),
+        }
+        // Whoever asks for a device has it.
+        assert_eq!(TileAcc::builder().device(Device::Cpu).build().map_or(0, |acc| acc.places().len()), 1);
+        return;
+    }
+    let says = |variables: &[(&str, &str)]| {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["a_variable_names_the_places", "--exact", "--nocapture"]).env("TIDA_TEST_CHILD", "");
+        child.env_remove("TIDA_DEVICE").envs(variables.iter().copied());
+        String::from_utf8(child.output().unwrap().stdout).unwrap()
+    };
+    assert!(says(&[("TIDA_DEVICES", "cpu:2 sim")]).contains("places: 3"));
+    assert!(says(&[("TIDA_DEVICES", ""), ("TIDA_DEVICE", "cpu")]).contains("places: 1"));
+    assert!(says(&[("TIDA_DEVICES", "gpus")]).contains("found `gpus`"));
+    assert!(says(&[("TIDA_DEVICES", "cpu:2"), ("TIDA_DEVICE", "sim")]).contains("unset one of them"));
+}

@@ -8,6 +8,8 @@
 use std::panic::Location;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::TileArray;
 use super::strips::{Exchanged, Route, exchange};
 use crate::acc::TileAcc;
@@ -136,7 +138,7 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     let exchanged: Vec<Exchanged<'_>> = parted.map(|fill| (fill.parts.as_slice(), fill.routes())).collect();
     exchange(&exchanged, acc.strip_fault(), recorded);
     for (number, place) in acc.places().iter().enumerate() {
-        let here: Vec<&Arc<Tracker>> = fills.iter().filter_map(|fill| fill.tracker_at(number)).collect();
+        let here: SmallVec<[&Arc<Tracker>; 4]> = fills.iter().filter_map(|fill| fill.tracker_at(number)).collect();
         fill_at(place, &here, recorded)?;
     }
     fills.iter().for_each(|fill| fill.tracker.ages.ghosts_filled());

@@ -12,6 +12,7 @@ use super::view::{AllView, Mode, TableView, View, ViewMut, Whole};
 use crate::acc::{Device, TileAcc};
 use crate::array::TileArray;
 use crate::backend::cpu::{EXCLUSIVE, Starts};
+use crate::error::ErrorKind;
 use crate::grid::GridBox;
 use crate::launch::capture::push_bits;
 use crate::launch::device::{DeviceArg, DeviceArray};
@@ -108,6 +109,28 @@ impl<const D: usize> ArgInfo<'_, D> {
         let ArgInfo::Tiled(tiled) = self else { return false };
         let of = |touch: &BoxTouch| Arc::ptr_eq(&touch.tracker, tiled.tracker) && touch.around.is_none();
         tiled.level.is_some() && touches.iter().any(of)
+    }
+
+    /// Why it cannot be an argument, of tiles that may be `grown`: the kind of error, what is wrong with it, what to do.
+    pub(super) fn refused(&self, grown: bool) -> Option<(ErrorKind, &'static str, &'static str)> {
+        match self {
+            ArgInfo::Refused { found, advice } => Some((ErrorKind::Argument, found, advice)),
+            ArgInfo::Tiled(tiled) if grown && tiled.layout.is_part() => Some((
+                ErrorKind::Ghost,
+                "which lies on several places, over grown tiles",
+                "build it on one place, such as `acc.places()[0]`",
+            )),
+            ArgInfo::Tiled(tiled)
+                if grown && tiled.layout.regions.len() > 1 && tiled.tracker.storage().backing().is_some() =>
+            {
+                Some((
+                    ErrorKind::Ghost,
+                    "which lies in a file (`backed_by`) in several regions, over grown tiles",
+                    "build it with one region: those have no ghosts between them there",
+                ))
+            }
+            _ => None,
+        }
     }
 
     /// Whether it is an array of another resolution than the tile's.

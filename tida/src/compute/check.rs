@@ -130,6 +130,9 @@ pub(crate) fn check<'a, const D: usize>(
     let mut acc: Option<&TileAcc> = None;
     let mut valid_only = 0;
     for (number, (info, plan)) in infos.iter().zip(&prepared.args).enumerate() {
+        if let Some((kind, found, advice)) = info.refused(target.grown) {
+            return Err(Error::new(kind, launch.tried(), format!("`{}`, {found}", launch.name(number)), advice));
+        }
         if let Some(other) = acc_of(info) {
             if acc.is_some_and(|acc| !acc.is(other)) {
                 return Err(Error::new(
@@ -144,22 +147,6 @@ pub(crate) fn check<'a, const D: usize>(
         match info {
             ArgInfo::Tiled(tiled) => {
                 key.args.push(Arc::as_ptr(tiled.tracker) as usize);
-                let in_file = tiled.layout.regions.len() > 1 && tiled.tracker.storage().backing().is_some();
-                let (found, advice) = match tiled.layout.is_part() {
-                    true => ("on several places", "build it on one place, such as `acc.places()[0]`"),
-                    false => (
-                        "in a file (`backed_by`) in several regions",
-                        "build it with one region: those have no ghosts between them there",
-                    ),
-                };
-                if target.grown && (in_file || tiled.layout.is_part()) {
-                    return Err(Error::new(
-                        ErrorKind::Ghost,
-                        format!("compute the kernel at {} over grown tiles", prepared.place()),
-                        format!("`{}`, which lies {found}", launch.name(number)),
-                        advice,
-                    ));
-                }
                 launch.tiled(number, tiled, plan, &mut valid_only, touches)?;
             }
             ArgInfo::Whole { tracker, shape, .. } => {
@@ -178,10 +165,7 @@ pub(crate) fn check<'a, const D: usize>(
                     carried: false,
                 }));
             }
-            ArgInfo::Refused { found, advice } => {
-                let found = format!("{found}: `{}`", launch.name(number));
-                return Err(Error::new(ErrorKind::Argument, launch.tried(), found, *advice));
-            }
+            ArgInfo::Refused { .. } => {}
             ArgInfo::Table { len, bits } => {
                 key.args.push(*len);
                 key.tables.extend(bits.iter().copied());

@@ -54,7 +54,7 @@ impl TileAccBuilder {
     /// assert_eq!(before.read_box(GridBox::new([0, 0], [8, 1]))?, [7.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     /// # Ok(()) }
     /// ```
-    pub fn devices<S: Into<String>>(mut self, devices: impl IntoIterator<Item = S>) -> Self {
+    pub fn devices(mut self, devices: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.devices = Some(devices.into_iter().map(Into::into).collect());
         self
     }
