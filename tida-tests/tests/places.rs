@@ -381,6 +381,14 @@ fn the_host_sees_one_array() {
     for (number, kind) in ["cpu:3", "sim:2", "cpu:2"].into_iter().enumerate() {
         let acc = TileAcc::builder().devices([kind]).threads(2).build().unwrap();
         let mut u = make(&acc);
+        let mut filled = one.clone();
+        filled.fill_ghosts().unwrap();
+        u.fill_ghosts().unwrap();
+        for region in 0..u.regions() {
+            let grown = u.grown_box(region).unwrap();
+            let ghosts = [&u, &filled].map(|u| u.read_grown_box(region, grown).unwrap());
+            assert!(ghosts[0] == ghosts[1], "{kind}: ghosts of region {region}");
+        }
         for tile in u.tiles() {
             compute(&tile, &mut u, kernel!(|u, at| u[at] = [u[at][0] + 0.0, u[at][1]])).unwrap();
         }

@@ -111,7 +111,7 @@ impl<const D: usize> ArgInfo<'_, D> {
         tiled.level.is_some() && touches.iter().any(of)
     }
 
-    /// Why it cannot be an argument, of tiles that may be `grown`: the kind of error, what is wrong with it, what to do.
+    /// Why it cannot be an argument, of tiles that may be `grown`: the kind of error, what is wrong, and what to do.
     pub(super) fn refused(&self, grown: bool) -> Option<(ErrorKind, &'static str, &'static str)> {
         match self {
             ArgInfo::Refused { found, advice } => Some((ErrorKind::Argument, found, advice)),
