@@ -1,7 +1,7 @@
 //! Memory of the device, kept for the next who asks for the same size, and pinned memory of the host.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::PoisonError;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use smallvec::{SmallVec, smallvec};
 
@@ -218,6 +218,12 @@ fn page_size() -> usize {
 
 /// Pinned for all devices (`CU_MEMHOSTREGISTER_PORTABLE`): what one downloads, another one may upload.
 const PORTABLE: u32 = 1;
+
+/// What is pinned, by all devices of the process: the driver refuses a copy that is pinned in part, whoever pinned it.
+pub(super) fn pinned(limit: usize) -> &'static Mutex<Pinned> {
+    static PINNED: OnceLock<Mutex<Pinned>> = OnceLock::new();
+    PINNED.get_or_init(|| Mutex::new(Pinned::new(limit)))
+}
 
 /// Pinned stretches of host memory, in whole pages, none overlapping another.
 #[derive(Debug)]

@@ -107,7 +107,7 @@ struct Context {
     origins: Mutex<Vec<Origin>>,
     /// Memory to use again.
     kept: Mutex<Kept>,
-    pinned: Mutex<Pinned>,
+    pinned: &'static Mutex<Pinned>,
     staging: Mutex<Staging>,
 }
 
@@ -131,7 +131,7 @@ impl Context {
             timed_events: Mutex::default(),
             origins: Mutex::default(),
             kept: Mutex::new(Kept::new(memory)),
-            pinned: Mutex::new(Pinned::new(pinned_limit)),
+            pinned: memory::pinned(pinned_limit),
             staging: Mutex::default(),
         };
         context.make_streams()?;
