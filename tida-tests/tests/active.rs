@@ -18,7 +18,8 @@ const SIZES: [[usize; 2]; 4] = [[1, 1], [4, 16], [5, 7], [64, 512]];
 /// Whether the mask leaves a cell out: outside of a ring, and of a few cells beyond it.
 fn is_solid([j, i]: [usize; 2]) -> bool {
     let from = ((j as f64 - 24.0) * 3.0).hypot(i as f64 - 128.0);
-    !(40.0..60.0).contains(&from) && !(j == 3 && i > 240)
+    let is_open = (40.0..60.0).contains(&from) || (j == 3 && i > 240);
+    !is_open
 }
 
 /// The blocks of a region of the plain loops: whether the one that a cell is in has an active cell.

@@ -121,8 +121,7 @@ fn unwraps(link: &Link, planars: &[&Arc<Planar>], period: i64) -> bool {
         .is_some_and(|order| link.uses.iter().any(|one| order.axis + planars[one.array].facts().rank == 4));
     // Beyond the ends may lie cells of the colour that runs: what is read there are ghosts, as they were before.
     let is_coloured = link.op.kernel().is_some_and(|sweep| sweep.launch.colour().is_some());
-    !has_ends
-        && !(in_order || is_coloured)
+    !(has_ends || in_order || is_coloured)
         && link.uses.iter().all(|one| {
             // A plane and those around it are different ones.
             let around = |(lo, hi): (i64, i64)| hi.max(0) - lo.min(0) < period && planars[one.array].facts().is_ring();
