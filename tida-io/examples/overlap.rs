@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The numbers are cells of an edge, snapshots, and steps between two of them. What is written there is removed in the
-//! end. The runs are timed without a timeline; `busy` is one more run with it, packed, which says how much of the writing
-//! lay beside computing.
+//! end. The runs are timed without a timeline; `busy` is one more run with it, packed, which says how much of the
+//! writing lay beside computing.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

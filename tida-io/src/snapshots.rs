@@ -74,7 +74,8 @@ impl Snapshots {
             let tried = "take a snapshot every 0 steps";
             return Err(Error::new(ErrorKind::Argument, tried, "no step that is a multiple of 0", "give 1 or more"));
         }
-        // Half of the processors: packing goes on beside the program. One thread packs while another waits for the disk.
+        // Half of the processors: packing goes on beside the program. One thread packs while another one waits for the
+        // disk.
         let threads = std::thread::available_parallelism().map_or(1, usize::from) / 2;
         let threads = threads.clamp(2, THREADS);
         Ok(Snapshots { every, budget: BUDGET, threads, last: None, state: State::Idle(Box::new(sink)) })

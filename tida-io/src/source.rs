@@ -74,9 +74,9 @@ pub fn read_box(
 macro_rules! reading_methods {
     ($Source:ident) => {
         impl $Source {
-            /// Sets the valid values of arrays, each by its name, from a snapshot; or from arrays there whose first axis
-            /// is one of time or of anything else, at this place on it. Ghosts have to be filled afterwards. The arrays
-            /// may be cut in another way than those that were written.
+            /// Sets the valid values of arrays, each by its name, from a snapshot; or from arrays there whose first
+            /// axis is one of time or of anything else, at this place on it. Ghosts have to be filled afterwards. The
+            /// arrays may be cut in another way than those that were written.
             ///
             /// All names, shapes and types are checked before the first value is set. What is read is damaged or
             /// missing then leaves some values set.

@@ -236,8 +236,8 @@ impl Shared {
         }
     }
 
-    /// What each thread does: writes what comes, until nothing comes any more that can count. The last one abandons what
-    /// does not count.
+    /// What each thread does: writes what comes, until nothing comes any more that can count. The last one abandons
+    /// what does not count.
     fn serve(&self, acc: &TileAcc, sink: &dyn RegionSink, budget: usize) {
         while let Some(task) = self.next() {
             let done = match task {

@@ -282,8 +282,9 @@ impl Core {
         self.record("separate", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
     }
 
-    /// Records that the values of an array are not needed, so that nobody moves them. A chain that streams the array is
-    /// told, and goes on. Where other work waits for more that touches it, nothing is done: it is not worth ending that.
+    /// Records that the values of an array are not needed, so that nobody moves them. A chain that streams the array
+    /// is told, and goes on. Where other work waits for more that touches it, nothing is done: it is not worth ending
+    /// that.
     pub fn discard(self: &Arc<Core>, tracker: &Arc<Tracker>) {
         if self.device.is_none() {
             return;

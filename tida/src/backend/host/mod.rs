@@ -85,7 +85,8 @@ struct Host {
     pool: Pool,
     kernels: Arc<rayon::ThreadPool>,
     streams: Vec<Stream>,
-    /// Launches of each stream that may run with those that come next. Any other command of the stream comes after them.
+    /// Launches of each stream that may run with those that come next. Any other command of the stream comes after
+    /// them.
     waiting: Vec<Mutex<Vec<NativeWork>>>,
 }
 
