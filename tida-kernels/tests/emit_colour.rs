@@ -13,8 +13,9 @@ use tida_kernels::plan::{Colours, Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
 
-/// A cell takes from those beside it along each axis, at a distance of one; some cells leave early.
-fn relaxation(rank: usize, element: ElementType, leaves: bool) -> Kernel {
+/// A cell takes from those beside it along each axis, at a distance of one, where these have another colour; some cells
+/// leave early.
+fn relaxation(rank: usize, element: ElementType, leaves: bool, colours: &Colours) -> Kernel {
     let args = [("u", bind(Access::Write, element, rank)), ("f", bind(Access::Read, F64, rank))];
     let path = |n: u64| if element == V3 { vec![entry(int(n))] } else { vec![] };
     let near = |axis: usize, by: i64| {
@@ -23,7 +24,7 @@ fn relaxation(rank: usize, element: ElementType, leaves: bool) -> Kernel {
         cast(load_part(0, at_plus(&to), path(1)), ScalarType::F64)
     };
     let mut sum = load(1, at());
-    for axis in 0..rank {
+    for axis in (0..rank).filter(|axis| colours.slanted || colours.every(*axis) > 1) {
         sum = add(sum, sub(near(axis, 1), mul(float(0.5), near(axis, -1))));
     }
     let ty = if element == F32 { ScalarType::F32 } else { ScalarType::F64 };
@@ -111,7 +112,7 @@ fn colours_have_the_bits_of_the_interpreter() {
     each(|rank, colours| {
         turn += 1;
         let element = [F64, V3, F32][turn % 3];
-        let kernel = relaxation(rank, element, turn % 2 == 0);
+        let kernel = relaxation(rank, element, turn % 2 == 0, &colours);
         let extent = [vec![3, 2, 5, 7], vec![4, 5, 9], vec![7, 11], vec![23]][4 - rank].clone();
         for (lo, narrow, checked) in [(0, true, false), (-5, false, turn % 4 == 0)] {
             let launch = launch(&kernel, lo, &extent, (turn % 2 == 0) != narrow, &mut rng);
@@ -132,7 +133,7 @@ fn colours_have_the_bits_of_the_interpreter() {
 fn cuda_takes_colours() {
     let mut rng = Rng(20);
     each(|rank, colours| {
-        let kernel = relaxation(rank, V3, true);
+        let kernel = relaxation(rank, V3, true, &colours);
         let launch = launch(&kernel, 0, &vec![4; rank], rank > 1, &mut rng);
         for checked in [false, true] {
             let plan = planned(&kernel, &launch, Dialect::Cuda, colours, checked);
@@ -144,7 +145,8 @@ fn cuda_takes_colours() {
 /// One text of each kind of colours, in both languages.
 #[test]
 fn texts_stay_as_they_are() {
-    let kernel = relaxation(3, F64, false);
+    let all = Colours { every: [2; 4], slanted: true };
+    let kernel = relaxation(3, F64, false, &all);
     let launch = launch(&kernel, 0, &[2, 2, 2], false, &mut Rng(5));
     let (sum, axes) = (Colours { every: [1, 1, 2, 1], slanted: true }, Colours { every: [2, 1, 3, 1], slanted: false });
     for (colours, kind) in [(sum, "sum"), (axes, "axes")] {
@@ -158,9 +160,9 @@ fn texts_stay_as_they_are() {
 /// There are threads for the cells of one colour.
 #[test]
 fn threads_cover_a_colour() {
-    let kernel = relaxation(3, F64, false);
-    let launch = launch(&kernel, 0, &[2, 2, 2], false, &mut Rng(5));
     let colours = Colours { every: [1, 1, 2, 1], slanted: true };
+    let kernel = relaxation(3, F64, false, &colours);
+    let launch = launch(&kernel, 0, &[2, 2, 2], false, &mut Rng(5));
     let plan = Plan { block: [64, 2, 1], ..planned(&kernel, &launch, Dialect::Cuda, colours, false) };
     assert_eq!(plan.blocks(&[5, 130, 1000]), [8, 65, 5]);
     let colours = Some(Colours { every: [2, 3, 1, 1], slanted: false });

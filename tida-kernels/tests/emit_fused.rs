@@ -450,6 +450,7 @@ fn choices_are_made_for_a_machine() {
             work: steps.work,
             others: steps.others,
             unrolled: true,
+            launch: 0.0,
             shuffles: true,
         };
         let chosen = choose(&steps, &target, &Parts::default(), u32::MAX, true);

@@ -10,12 +10,12 @@ mod choice;
 
 use std::collections::BTreeMap;
 
-use super::reads::{Reads, expressions};
+use super::reads::{Reads, coordinates, expressions};
 use crate::analysis::{Analysis, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, ExprId, ExprKind, Kernel, has_while};
 
-pub use choice::{Asked, Chosen, LONGEST, Parts, Target, choose, single, worth_a_trial};
+pub use choice::{Asked, Chosen, LAUNCH, LONGEST, Parts, Target, choose, single, worth_a_trial};
 
 /// What lies beyond a face of the box that is swept, between steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -132,6 +132,8 @@ pub struct Steps {
     pub work: u32,
     /// Bytes of a cell that are read of other arrays.
     pub others: u32,
+    /// Axes whose coordinates are part of what a cell computes, as bits.
+    pub coordinates: u8,
 }
 
 /// The furthest read.
@@ -187,8 +189,9 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
         }
     }
     let of = Reads::of(analysis);
-    let mut found =
-        Steps { pair: (out, inp), rank, scalar, offsets: Vec::new(), reads: BTreeMap::new(), work: 0, others: 0 };
+    let coordinates = coordinates(kernel);
+    let (offsets, reads) = (Vec::new(), BTreeMap::new());
+    let mut found = Steps { pair: (out, inp), rank, scalar, offsets, reads, work: 0, others: 0, coordinates };
     for id in expressions(&kernel.body, &kernel.body.block) {
         let arg = match &kernel.body[id].kind {
             ExprKind::Load { arg, .. } => *arg as usize,
@@ -252,6 +255,10 @@ impl Steps {
         let wraps = |face: &Face| face.wraps();
         (0..self.rank).all(|axis| {
             let sides = faces[4 - self.rank + axis];
+            // Planes that follow the last one are computed as such: their cells have other coordinates.
+            if faces[4 - self.rank + axis].contains(&Face::Follow) && self.coordinates >> axis & 1 == 1 {
+                return false;
+            }
             let short =
                 (0..2).any(|side| sides[side].mirrors() && i64::from(reach[4 - self.rank + axis][side]) > extent[axis]);
             !short && sides.iter().any(wraps) == sides.iter().all(wraps)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::{Analysis, ArrayAccess};
-use crate::ir::{Block, Body, ExprId, ExprKind, Kernel, LocalId, Step, Stmt, StmtKind, holds};
+use crate::ir::{Access, Block, Body, ExprId, ExprKind, Kernel, LocalId, Step, Stmt, StmtKind, holds};
 
 /// Reads of one meaning: what stands in two places is the same in both.
 pub(super) struct Reads<'k>(BTreeMap<ExprId, (usize, &'k ArrayAccess)>);
@@ -67,11 +67,36 @@ pub(crate) fn expressions(body: &Body, block: &[Stmt]) -> BTreeSet<ExprId> {
 /// The expressions that the statements of a block name.
 pub(super) fn values(block: &[Stmt]) -> Vec<ExprId> {
     let mut out = Vec::new();
-    roots(block, &mut out);
+    roots(block, true, &mut out);
     out
 }
 
-fn roots(block: &[Stmt], out: &mut Vec<ExprId>) {
+/// Axes whose coordinates a cell computes with, as bits. To find its place in an array that has the tile's cuts is no
+/// such use: it moves along with the cell.
+pub(super) fn coordinates(kernel: &Kernel) -> u8 {
+    let (mut todo, mut seen, mut axes) = (Vec::new(), BTreeSet::new(), 0);
+    roots(&kernel.body.block, false, &mut todo);
+    while let Some(id) = todo.pop() {
+        let Some(expr) = kernel.body.exprs.get(id.0 as usize).filter(|_| seen.insert(id)) else { continue };
+        match &expr.kind {
+            ExprKind::Coordinate(axis) => axes |= 1u8.checked_shl(*axis).unwrap_or(0),
+            ExprKind::Load { arg, component, .. } if has_cuts(kernel, *arg) => {
+                todo.extend(component.dynamic.iter().map(|d| d.0));
+            }
+            kind => kind.operands(|id| todo.push(id)),
+        }
+    }
+    axes
+}
+
+/// Whether an argument is an array with the tile's cuts.
+fn has_cuts(kernel: &Kernel, arg: u32) -> bool {
+    let access = kernel.args.get(arg as usize).map(|arg| arg.access);
+    matches!(access, Some(Access::Read | Access::Write))
+}
+
+/// With `stores`, the indexes of what is written too.
+fn roots(block: &[Stmt], stores: bool, out: &mut Vec<ExprId>) {
     for stmt in block {
         match &stmt.kind {
             StmtKind::Let(_, value) => out.extend(value),
@@ -83,7 +108,7 @@ fn roots(block: &[Stmt], out: &mut Vec<ExprId>) {
                 }));
             }
             StmtKind::Store { index, component, value, .. } => {
-                out.extend(index);
+                out.extend(index.iter().filter(|_| stores));
                 out.extend(component.dynamic.iter().map(|d| d.0));
                 out.push(*value);
             }
@@ -91,19 +116,19 @@ fn roots(block: &[Stmt], out: &mut Vec<ExprId>) {
             StmtKind::Return(value) => out.extend(value),
             StmtKind::If(cond, then, otherwise) => {
                 out.push(*cond);
-                roots(then, out);
-                roots(otherwise, out);
+                roots(then, stores, out);
+                roots(otherwise, stores, out);
             }
             StmtKind::For { lo, hi, body, .. } => {
                 out.extend([lo, hi]);
-                roots(body, out);
+                roots(body, stores, out);
             }
             StmtKind::While { head, cond, body } => {
                 out.push(*cond);
-                roots(head, out);
-                roots(body, out);
+                roots(head, stores, out);
+                roots(body, stores, out);
             }
-            StmtKind::Phase { body, .. } => roots(body, out),
+            StmtKind::Phase { body, .. } => roots(body, stores, out),
             StmtKind::Break | StmtKind::Continue => {}
         }
     }

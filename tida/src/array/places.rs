@@ -77,7 +77,7 @@ pub(super) fn share_as<const D: usize>(
         ends.push(end);
     }
     let end = cuts.cells[0] as i64;
-    let inner = &ends[1..ends.len() - 1];
+    let inner = ends.get(1..cells.len()).unwrap_or_default();
     let fits = ends.last() == Some(&end) && inner.iter().all(|at| *at % block as i64 == 0);
     if cells.is_empty() || cells.len() > places || cells.contains(&0) || !fits {
         return None;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::SmallVec;
 use tida_kernels::emit::COUNTERS;
 use tida_kernels::ir::{Cycle, Kernel, cycle};
-use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Fused, Parts, Steps, Target, choose, single};
+use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Fused, LAUNCH, Parts, Steps, Target, choose, single};
 use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::scalar::Value;
 
@@ -86,7 +86,7 @@ pub(crate) fn depth(
     (launches, kernels): (&[Arc<dyn Launch>], usize),
     device: &DeviceCore,
     (cells, faces): (&GridBox<4>, &Faces),
-    most: u32,
+    (most, streams): (u32, bool),
 ) -> u32 {
     let steps: Vec<OneStep<'_>> = launches.iter().map_while(|launch| launch.step()).collect();
     let Some((of, prepared)) = steps.get(..kernels).and_then(|of| Some((of, as_one(of)?))) else { return 1 };
@@ -94,7 +94,7 @@ pub(crate) fn depth(
         bytes if bytes > 0 && vary(&steps, kernels) => (BY_VALUE / bytes) as u32,
         _ => u32::MAX,
     };
-    prepared.depth(device, cells, faces, most.min(room))
+    prepared.depth(device, cells, faces, (most.min(room), streams))
 }
 
 impl Prepared {
@@ -106,7 +106,7 @@ impl Prepared {
     }
 
     /// How many steps had best run together: see [`depth`].
-    fn depth(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, most: u32) -> u32 {
+    fn depth(&self, device: &DeviceCore, cells: &GridBox<4>, faces: &Faces, (most, streams): (u32, bool)) -> u32 {
         let facts = device.backend().facts();
         // A CPU behind OpenCL keeps arrays in its caches, and has no memory that threads share.
         let off = device.asked.fuse.is_off() || (!facts.gpu && device.asked.fuse == Asked::Auto);
@@ -116,7 +116,7 @@ impl Prepared {
         if !around || off {
             return 1;
         }
-        self.chosen(device, cells, faces, (most, true)).map_or(1, |chosen| chosen.fused.depth.into())
+        self.chosen(device, cells, faces, (most, true), streams).map_or(1, |chosen| chosen.fused.depth.into())
     }
 
     pub(super) fn extent(&self, cells: &GridBox<4>) -> Extent {
@@ -131,6 +131,7 @@ impl Prepared {
         cells: &GridBox<4>,
         faces: &Faces,
         (most, odd): (u32, bool),
+        streams: bool,
     ) -> Option<Arc<Chosen>> {
         let steps = self.steps.as_ref()?;
         let Facts { machine, most_shared, block_threads, .. } = device.backend().facts();
@@ -142,13 +143,14 @@ impl Prepared {
             extent: self.extent(cells),
             faces: *faces,
             many: (most, odd),
+            streams,
             parts,
             device: (machine.multiprocessors, *most_shared, *block_threads),
         };
         if let Some(known) = self.choices.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
-        let target = self.target(device, steps, &key.extent, faces);
+        let target = self.target(device, steps, &key.extent, faces, streams);
         let forced = !odd || parts != Parts::default();
         let gains = |chosen: &Chosen| forced || chosen.cycles < GAIN * single(steps, &target);
         let way = |parts: &Parts| choose(steps, &target, parts, most, odd).filter(gains);
@@ -169,6 +171,7 @@ impl Prepared {
         steps: &Steps,
         extent: &'a [i64],
         faces: &'a Faces,
+        streams: bool,
     ) -> Target<'a> {
         let facts = device.backend().facts();
         Target {
@@ -180,6 +183,7 @@ impl Prepared {
             work: steps.work,
             others: steps.others,
             unrolled: facts.gpu,
+            launch: if facts.gpu && !streams { LAUNCH } else { 0.0 },
             shuffles: facts.dialect == Dialect::Cuda,
         }
     }
@@ -197,6 +201,7 @@ pub(crate) struct Asking {
     extent: Extent,
     faces: Faces,
     many: (u32, bool),
+    streams: bool,
     parts: Parts,
     device: (u32, u64, u32),
 }
@@ -254,7 +259,7 @@ impl Several {
     fn chosen(&self, device: &DeviceCore, together: &Together) -> Result<Chosen, Error> {
         let Together { steps, kernels, faces, .. } = together;
         let usual = together.usual(4 - self.prepared.kernel.rank);
-        let chosen = self.prepared.chosen(device, &usual, faces, (*steps, false));
+        let chosen = self.prepared.chosen(device, &usual, faces, (*steps, false), false);
         let place = || self.prepared.place();
         let chosen = chosen.ok_or_else(|| refused(&place(), *steps, "no way to run so many over this box"))?;
         let fused = Fused { varied: self.varied.is_some(), kernels: *kernels as u8, ..chosen.fused.clone() };
@@ -267,7 +272,7 @@ impl Several {
         let usual = together.usual(4 - self.prepared.kernel.rank);
         let of_single = self.prepared.steps.as_ref().map_or(1.0, |steps| {
             let extent = self.prepared.extent(&usual);
-            chosen.cycles / single(steps, &self.prepared.target(device, steps, &extent, &together.faces))
+            chosen.cycles / single(steps, &self.prepared.target(device, steps, &extent, &together.faces, false))
         });
         (cells * of_single).round() as u64
     }

@@ -366,7 +366,7 @@ impl Core {
         let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
         let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
         let Some(faces) = following.faces(facts_of, &cells) else { return (None, false, 1) };
-        let (steps, more) = following.together(device, (&cells, &faces), u32::MAX);
+        let (steps, more) = following.together(device, (&cells, &faces), (u32::MAX, false));
         let together = following.over(steps, cells, i64::MAX, faces);
         let launches = following.launches(steps);
         let group = following.first(steps).map(|held| StepGroup { held, region, together, launches });

@@ -57,9 +57,16 @@ impl Steps {
         self.following.first(steps)
     }
 
-    /// How many run together over boxes like `cells`, at most `most`, and whether it could be more if more were there.
-    pub fn together(&self, device: &DeviceCore, (cells, faces): (&GridBox<4>, &Faces), most: u32) -> (u32, bool) {
-        let depth = |most: u32| depth((&self.launches, self.following.kernels), device, (cells, faces), most);
+    /// How many run together over boxes like `cells`, at most `most`, and whether it could be more if more were there;
+    /// of planes that stream, or of arrays that have room.
+    pub fn together(
+        &self,
+        device: &DeviceCore,
+        (cells, faces): (&GridBox<4>, &Faces),
+        (most, streams): (u32, bool),
+    ) -> (u32, bool) {
+        let all = (&*self.launches, self.following.kernels);
+        let depth = |most: u32| depth(all, device, (cells, faces), (most, streams));
         let wanted = depth(most);
         // The step after them overwrites what they do not leave.
         let there = self.launches.len() as u32 - 1;

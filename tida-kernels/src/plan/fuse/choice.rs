@@ -152,6 +152,8 @@ pub struct Target<'a> {
     pub others: u32,
     /// The compiler is told to write out planes that follow one another.
     pub unrolled: bool,
+    /// Cycles from one launch to the next at least.
+    pub launch: f64,
     /// Threads of a warp can tell each other what is in their registers.
     pub shuffles: bool,
 }
@@ -287,14 +289,15 @@ fn asked_cells(asked: &Parts, rank: usize) -> Option<Vec<[u8; 2]>> {
     Some(vec![cells.map(|n| n as u8)])
 }
 
-/// Cycles from one launch to the next at least, of work that takes less: the host and the driver take 7 to 8 µs (one
-/// H200).
-const LAUNCH: f64 = 14_000.0;
+/// Cycles from one launch to the next at least, of work that takes less, on a GPU whose arrays have room there: the host
+/// and the driver take 7 to 8 µs (one H200). Where planes stream, the link takes longer. A CPU behind OpenCL is as near
+/// as the host.
+pub const LAUNCH: f64 = 14_000.0;
 
 /// Cycles from a launch to the next, of work that takes so many.
 fn launched(cycles: f64, target: &Target<'_>) -> f64 {
-    // A CPU behind OpenCL is as near as the host. Of launches that take equally long, the one with less work is better.
-    if target.unrolled { cycles.max(LAUNCH) + 1e-3 * cycles } else { cycles }
+    // Of launches that take equally long, the one with less work is better.
+    cycles.max(target.launch) + if target.launch > 0.0 { 1e-3 * cycles } else { 0.0 }
 }
 
 /// Cycles of a step that runs by itself.

@@ -135,7 +135,7 @@ unsafe fn stored_or_found(
     let (prepared, device) = (launch.prepared, queue.device);
     let Some(steps) = prepared.steps.as_ref() else { return Ok(Found::Nothing) };
     let (asked, extent) = (device.asked.fuse.parts(), prepared.extent(&cells));
-    let target = prepared.target(device, steps, &extent, faces);
+    let target = prepared.target(device, steps, &extent, faces, false);
     let ways = worth_a_trial(steps, &target, &asked, u32::MAX);
     let Some(first) = ways.first() else { return Ok(Found::Nothing) };
     let facts = device.backend().facts();

@@ -239,7 +239,7 @@ fn several(
         _ => return None,
     };
     let usual = following.over(1, *cells, planes, faces);
-    let (steps, _) = following.together(device, (&usual.usual(axis), &faces), most);
+    let (steps, _) = following.together(device, (&usual.usual(axis), &faces), (most, true));
     let links = following.first(steps)?;
     let (times, between) = (i64::from(steps), i64::from(steps) - 1);
     // No plane is there beyond the ghosts of an array.
