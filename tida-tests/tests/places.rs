@@ -433,6 +433,50 @@ fn the_host_sees_one_array() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Red-black relaxation in place, and sums along the lines of the second axis.
+fn relaxed(acc: &TileAcc, periodic: bool) -> Vec<u64> {
+    let faces = if periodic { Boundary::Periodic } else { Boundary::ReflectEven };
+    let builder = TileArray::<f64, 2>::builder([23, 70]).ghost(1).boundary(faces);
+    let mut u = builder.build(acc).unwrap();
+    u.fill(|at| value(at, 3)).unwrap();
+    for step in 0..6 {
+        u.fill_ghosts().unwrap();
+        sweep_colour(
+            Colour::red_black(step % 2),
+            u.tiles(),
+            &mut u,
+            kernel!(|u, at| {
+                let around = u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]];
+                u[at] += 0.3 * (around - 4.0 * u[at]) + 0.01 * at[0] as f64;
+            }),
+        )
+        .unwrap();
+    }
+    let mut sums = u.like().unwrap();
+    sums.fill_ghosts().unwrap();
+    sweep_along(
+        1,
+        Forward,
+        u.tiles(),
+        (&mut sums, &u),
+        kernel!(|sums, u, at| sums[at] = if at[1] == 0 { u[at] } else { 0.5 * sums[at - [0, 1]] + u[at] }),
+    )
+    .unwrap();
+    [bits(&u.read_box(u.domain()).unwrap()), bits(&sums.read_box(u.domain()).unwrap())].concat()
+}
+
+#[test]
+fn colours_and_lines_have_the_bits_of_one_place() {
+    for periodic in [false, true] {
+        let wanted = relaxed(&one(), periodic);
+        for places in [2, 3, 5] {
+            for (name, acc) in accelerators(places, 2) {
+                assert!(relaxed(&acc, periodic) == wanted, "{places} places of {name}, periodic: {periodic}");
+            }
+        }
+    }
+}
+
 /// What arrays on several places cannot do is refused with advice, before anything is touched.
 #[test]
 fn what_is_not_there_is_refused() {
@@ -455,6 +499,8 @@ fn what_is_not_there_is_refused() {
     );
     u.fill_ghosts().unwrap();
     refused(tida::fill_ghosts_with((0, Side::Low), &mut u, kernel!(|u, at| u[at] = 1.0)).unwrap_err());
+    let blocks = ActiveBlocks::new(&u, [1, 64], |_| true).unwrap();
+    refused(compute(&u.tiles().active(&blocks).next().unwrap(), &mut v, kernel!(|v, at| v[at] = 1.0)).unwrap_err());
     refused(u.read_box_later(u.domain()).unwrap_err());
     refused(u.with_box_later(u.domain(), |_| {}).unwrap_err());
     let coarse_array = TileArray::<f64, 2>::builder([8, 64]).build(&acc).unwrap();
