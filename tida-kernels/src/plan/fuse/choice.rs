@@ -289,9 +289,9 @@ fn asked_cells(asked: &Parts, rank: usize) -> Option<Vec<[u8; 2]>> {
     Some(vec![cells.map(|n| n as u8)])
 }
 
-/// Cycles from one launch to the next at least, of work that takes less, on a GPU that has room for the arrays: the host
-/// and the driver take 7 to 8 µs (one H200). Where planes stream, the link takes longer. A CPU behind OpenCL is as near
-/// as the host.
+/// Cycles from one launch to the next at least, of work that takes less, on a GPU that has room for the arrays: the
+/// host and the driver take 7 to 8 µs (one H200). Where planes stream, the link takes longer. A CPU behind OpenCL is as
+/// near as the host.
 pub const LAUNCH: f64 = 14_000.0;
 
 /// Cycles from a launch to the next, of work that takes so many.
