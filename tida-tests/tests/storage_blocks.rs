@@ -206,7 +206,7 @@ fn steps3(acc: &TileAcc, (shape, regions): ([usize; 3], usize), face: Boundary<f
                 kernel!(|next, u, at| {
                     let near = u[at - [0, 0, 1]] + u[at + [0, 0, 1]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
                     let sum = 0.5 * u[at] + 0.1 * (near + u[at - [1, 0, 0]] + u[at + [1, 0, 0]]);
-                    next[at] = sum + if (at[0] + 2 * at[2]) % 5 == 0 { 0.3 } else { -0.1 };
+                    next[at] = sum + if (at[1] + 2 * at[2]) % 5 == 0 { 0.3 } else { -0.1 };
                 }),
             )?;
         }
