@@ -329,7 +329,7 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
             match const { V::WHOLE } && !copy.are_alone() {
                 true => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
                 // A row may read the row before it: compared for all rows at once, addresses overlap.
-                false if const { !matches!(V::WAY, Way::Any) } && pass.compares::<W, V, D>(&cells) => {
+                false if const { V::WAY.is_ordered() } && pass.compares::<W, V, D>(&cells) => {
                     rows::<W, _, _, D, true>(copy, &cell, cells, out, pass)
                 }
                 false => rows::<W, _, _, D, false>(copy, &cell, cells, out, pass),
