@@ -21,6 +21,7 @@ mod shell;
 mod smoke;
 mod soak;
 mod steps;
+mod times;
 mod tools;
 mod wheel;
 mod words;

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use serde_json::Value;
 
 use crate::Result;
 use crate::shell::{command, read, root};
+use crate::times::{self, Spent, Watch};
 
 /// Those that take longest. They start first, so that no other waits for them in the end.
 const LONG: [&str; 9] = [
@@ -38,18 +38,21 @@ struct Program {
     path: PathBuf,
 }
 
-/// Builds what `tests`, a call of `cargo test`, would run, and runs it with the same variables.
+/// Builds what `tests`, a call of `cargo test`, would run, and runs it with the same variables. Gives what each program
+/// took.
 ///
 /// # Errors
 /// What does not build, and all programs that fail, with what they print.
-pub fn test(tests: &mut Command) -> Result<()> {
+pub fn test(tests: &mut Command) -> Result<Vec<(String, Spent)>> {
+    let watch = Watch::start();
     let messages = read(tests.args(["--no-run", "--message-format=json-render-diagnostics"]))?;
     let mut programs: Vec<Program> = messages.lines().filter_map(program).collect();
+    println!("   {} programs are built, {:.1} s", programs.len(), watch.spent().wall);
     programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
     let variables = tests.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
     let variables: Vec<_> = variables.collect();
     let libraries = libraries(&variables)?;
-    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let (next, failed, took) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let work = || {
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut run = Command::new(&program.path);
@@ -57,8 +60,9 @@ pub fn test(tests: &mut Command) -> Result<()> {
             // What cargo says to what it runs, and what trybuild asks for.
             run.env("CARGO_MANIFEST_DIR", &program.folder).env("CARGO", command("cargo").get_program());
             run.args(["--quiet", "--test-threads=1"]);
-            if !report(program, &mut run) {
-                failed.lock().unwrap_or_else(|e| e.into_inner()).push(program.shown());
+            match report(program, &mut run) {
+                Some(spent) => took.lock().unwrap_or_else(|e| e.into_inner()).push((program.shown(), spent)),
+                None => failed.lock().unwrap_or_else(|e| e.into_inner()).push(program.shown()),
             }
         }
     };
@@ -72,7 +76,7 @@ pub fn test(tests: &mut Command) -> Result<()> {
     let failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
     match failed.as_slice() {
         [] if programs.is_empty() => Err("tried to run tests; cargo built none".into()),
-        [] => Ok(()),
+        [] => Ok(took.into_inner().unwrap_or_else(|e| e.into_inner())),
         failed => Err(format!("{} of {} programs failed: {}", failed.len(), programs.len(), failed.join(", "))),
     }
 }
@@ -86,23 +90,21 @@ impl Program {
     }
 }
 
-/// Runs one and prints how it went; whether it passed.
-fn report(program: &Program, run: &mut Command) -> bool {
-    let begun = Instant::now();
-    let (name, took) = (program.shown(), || begun.elapsed().as_secs_f64());
-    match run.output() {
+/// Runs one and prints how it went; what it took, if it passed.
+fn report(program: &Program, run: &mut Command) -> Option<Spent> {
+    let name = program.shown();
+    match times::output(run) {
         Ok(output) if output.status.success() => {
-            println!("   {name}: ok, {:.1} s", took());
-            true
+            println!("   {name}: ok, {:.1} s", output.spent.wall);
+            Some(output.spent)
         }
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-            println!("   {name}: {}, {:.1} s\n{said}", output.status, took());
-            false
+            println!("   {name}: {}, {:.1} s\n{}", output.status, output.spent.wall, output.text);
+            None
         }
         Err(error) => {
             println!("   tried to run {}; found: {error}", program.path.display());
-            false
+            None
         }
     }
 }
@@ -150,8 +152,8 @@ mod tests {
     #[test]
     fn a_program_that_fails_is_told() {
         let program = Program { name: "x".into(), package: String::new(), folder: root(), path: "rustc".into() };
-        assert!(report(&program, command("rustc").arg("--version")));
-        assert!(!report(&program, command("rustc").arg("--no-such-flag")));
-        assert!(!report(&program, &mut Command::new("/no/such/program")));
+        assert!(report(&program, command("rustc").arg("--version")).is_some());
+        assert!(report(&program, command("rustc").arg("--no-such-flag")).is_none());
+        assert!(report(&program, &mut Command::new("/no/such/program")).is_none());
     }
 }
