@@ -302,20 +302,29 @@ impl Coding {
     pub fn bits<T: Element>(&self, value: T) -> Vec<u64> {
         let mut values = Values::<T>::new();
         values.put(0, value);
-        let one = |component: usize| {
-            let (plane, mut code) = (values.plane(self.before(component).1), 0u64);
-            // SAFETY: one value, and room for one of 8 bytes at most.
-            unsafe {
-                if self.packs() {
-                    self.round(component, plane, 1);
-                    return low_bits(plane, self.size(component));
-                }
-                let code: *mut u8 = (&raw mut code).cast();
-                let _ = self.encode(component, plane, code, 1);
-                low_bits(code, self.code_size(component))
+        // SAFETY: a value of each component.
+        (0..self.components())
+            .map(|component| unsafe { self.bits_of(component, values.plane(self.before(component).1)) })
+            .collect()
+    }
+
+    /// The bits of one value of a component, as memory holds them. It may change the value.
+    ///
+    /// # Safety
+    /// `value` is one of the component's values, aligned for it.
+    #[inline(never)]
+    unsafe fn bits_of(&self, component: usize, value: *mut u8) -> u64 {
+        let mut code = 0u64;
+        // SAFETY: one value, and room for one of 8 bytes at most.
+        unsafe {
+            if self.packs() {
+                self.round(component, value, 1);
+                return low_bits(value, self.size(component));
             }
-        };
-        (0..self.components()).map(one).collect()
+            let code: *mut u8 = (&raw mut code).cast();
+            let _ = self.encode(component, value, code, 1);
+            low_bits(code, self.code_size(component))
+        }
     }
 }
 

@@ -118,12 +118,8 @@ impl<'a> Row<'a> {
             for first in (0..self.length).step_by(CHUNK) {
                 let n = CHUNK.min(self.length - first);
                 (0..n).for_each(|k| values.put(k, value(first + k)));
-                for component in 0..coding.components() {
-                    let from = values.plane(coding.before(component).1);
-                    let to = self.code(coding, component, first);
-                    // SAFETY: the row lies in the region's memory; so many values were put.
-                    saturated += unsafe { coding.encode(component, from, to, n) };
-                }
+                // SAFETY: the row is the caller's; so many values were put.
+                saturated += unsafe { self.encode(coding, first, n, values.plane(0)) };
             }
             return saturated;
         }
@@ -132,11 +128,8 @@ impl<'a> Row<'a> {
             // SAFETY: the row lies in the region's memory, and is the caller's.
             unsafe { T::place(self.base, self.cells, self.position + n).store(value) };
         }
-        let Some(coding) = self.rounds else { return 0 };
-        let plane = |component| self.base.wrapping_add(self.cells * coding.before(component).1);
-        let first = |component| plane(component).wrapping_add(self.position * coding.size(component));
-        // SAFETY: the row lies in the region's memory.
-        (0..coding.components()).map(|n| unsafe { coding.round(n, first(n), self.length) }).sum()
+        // SAFETY: the row is the caller's.
+        self.rounds.map_or(0, |coding| unsafe { self.round(coding) })
     }
 
     /// Sets the elements from those of a row of an array whose memory holds the same for the same values.
@@ -165,6 +158,49 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Encodes `n` values, at most [`CHUNK`], from element `first` on; gives how many components saturated. As
+    /// [`Row::round`] and [`Row::decode`] it is compiled once, and not for each closure that gives or takes values.
+    ///
+    /// # Safety
+    /// As [`Row::set`]; `values` has a plane of [`CHUNK`] values of each component, of which so many are set.
+    #[inline(never)]
+    unsafe fn encode(&self, coding: &Coding, first: usize, n: usize, values: *const u8) -> u64 {
+        let one = |component| {
+            let from = values.wrapping_add(coding.before(component).1 * CHUNK);
+            // SAFETY: the row lies in the region's memory; so many values were put.
+            unsafe { coding.encode(component, from, self.code(coding, component, first), n) }
+        };
+        (0..coding.components()).map(one).sum()
+    }
+
+    /// Rounds all values; gives how many components saturated.
+    ///
+    /// # Safety
+    /// As [`Row::set`].
+    #[inline(never)]
+    unsafe fn round(&self, coding: &Coding) -> u64 {
+        let one = |component| {
+            let plane = self.base.wrapping_add(self.cells * coding.before(component).1);
+            let first = plane.wrapping_add(self.position * coding.size(component));
+            // SAFETY: the row lies in the region's memory.
+            unsafe { coding.round(component, first, self.length) }
+        };
+        (0..coding.components()).map(one).sum()
+    }
+
+    /// Decodes `n` values, at most [`CHUNK`], from element `first` on.
+    ///
+    /// # Safety
+    /// As [`Row::get`]; `values` has a plane of [`CHUNK`] values of each component.
+    #[inline(never)]
+    unsafe fn decode(&self, coding: &Coding, first: usize, n: usize, values: *mut u8) {
+        for component in 0..coding.components() {
+            let to = values.wrapping_add(coding.before(component).1 * CHUNK);
+            // SAFETY: the row lies in the region's memory, the values have room for so many.
+            unsafe { coding.decode(component, self.code(coding, component, first), to, n) };
+        }
+    }
+
     /// Where the code of an element's component is.
     fn code(&self, coding: &Coding, component: usize, n: usize) -> *mut u8 {
         let plane = self.base.wrapping_add(self.cells * coding.before(component).0);
@@ -181,11 +217,8 @@ impl<'a> Row<'a> {
             let mut values = Values::<T>::new();
             for first in (0..self.length).step_by(CHUNK) {
                 let n = CHUNK.min(self.length - first);
-                for component in 0..coding.components() {
-                    let to = values.plane(coding.before(component).1);
-                    // SAFETY: the row lies in the region's memory, the values have room for so many.
-                    unsafe { coding.decode(component, self.code(coding, component, first), to, n) };
-                }
+                // SAFETY: no one writes the row; the values have room for so many.
+                unsafe { self.decode(coding, first, n, values.plane(0)) };
                 (0..n).for_each(|k| take(first + k, values.get(k)));
             }
             return;

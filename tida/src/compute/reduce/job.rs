@@ -276,10 +276,9 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             |starts| {
                 let (segments, values) = (self.segments(), starts[0].cast());
                 let to = To { segments, slots: all, values, lanes: &mut lanes, lacking: &mut lacking };
-                match self.decoded(piece, sites) {
-                    Some(sites) => self.run_piece(piece, to, Some(&sites))?,
-                    None => self.run_piece(piece, to, sites)?,
-                }
+                // (One call: what it runs is compiled into each.)
+                let decoded = self.decoded(piece, sites);
+                self.run_piece(piece, to, decoded.as_deref().or(sites))?;
                 if let Some((own, folded)) = own {
                     let group = own.start / SEGMENT;
                     // SAFETY: this piece has written these slots, and no other does.
