@@ -1,16 +1,21 @@
-//! `cargo xtask test`: every check, in order, each with its heading and time.
+//! `cargo xtask test`: every check, each with its heading and time.
 
 use std::process::Command;
+use std::thread::JoinHandle;
 
-use crate::shell::{command, run};
-use crate::times::{Spent, Watch, longest, table};
+use crate::shell::{command, root, run};
+use crate::times::{self, Spent, Watch, longest, table};
 use crate::{Result, anywhere, deny, interface, native, nvrtc, programs, python, sanitize, smoke, tools, words};
 
-use Step::{Check, Tests};
+use Step::{Beside, Check, Tests};
 
 /// What a step does.
+#[derive(Clone, Copy)]
 enum Step {
     Check(fn() -> Result<()>),
+    /// Builds into a folder of its own, so that it runs beside the checks that follow: compilers often have work for one
+    /// processor alone. Tests do not start before it has ended.
+    Beside(fn() -> Result<()>),
     /// Runs programs of tests, and gives what each took.
     Tests(fn() -> Result<Vec<(String, Spent)>>),
 }
@@ -20,21 +25,22 @@ const LISTED: usize = 20;
 
 const STEPS: &[(&str, Step)] = &[
     ("tools", Check(tools::install)),
+    ("builds anywhere", Beside(anywhere::builds)),
+    ("native forms", Beside(native::compare)),
+    ("sanitizers, a sample", Beside(sanitize::sample)),
     ("format", Check(|| run(&mut command("cargo fmt --all -- --check")))),
     ("lints", Check(lints)),
     ("licences", Check(deny::check)),
     ("words", Check(words::check)),
     ("features", Check(anywhere::features)),
-    ("builds anywhere", Check(anywhere::builds)),
+    ("other systems", Check(anywhere::systems)),
+    ("docs", Check(docs)),
+    ("interface", Check(interface::check)),
     ("tests", Tests(|| programs::test(tests().args(["--lib", "--bins", "--tests"])))),
     ("every value of f32", Check(|| run(tests().args(["--lib", "every_f32", "--", "--ignored"])))),
     ("tests in the docs", Check(|| run(tests().arg("--doc")))),
     ("tests on OpenCL", Tests(on_opencl)),
     ("tests on a simulated device", Tests(on_sim)),
-    ("native forms", Check(native::compare)),
-    ("sanitizers, a sample", Check(sanitize::sample)),
-    ("docs", Check(docs)),
-    ("interface", Check(interface::check)),
     ("examples", Check(smoke::examples)),
 ];
 
@@ -123,31 +129,143 @@ pub struct Options {
 /// Runs every step, or the one that was asked for, and stops at the first that fails. In the end it prints what each
 /// step took.
 pub fn test(options: &Options) -> Result<()> {
-    let asked = |name: &str| options.only.as_ref().is_none_or(|only| only == name);
-    if !STEPS.iter().any(|(name, _)| asked(name)) {
+    match &options.only {
+        Some(only) => one(only),
+        None => all(),
+    }
+}
+
+fn one(only: &str) -> Result<()> {
+    let Some((name, step)) = STEPS.iter().find(|(name, _)| *name == only) else {
         let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("tried to run one step; found no such name; the steps are: {}", names.join(", ")));
-    }
-    let (whole, mut steps, mut programs) = (Watch::start(), Vec::new(), Vec::new());
-    for (number, (name, step)) in STEPS.iter().enumerate().filter(|(_, (name, _))| asked(name)) {
-        println!("\n== {} of {}: {name}", number + 1, STEPS.len());
-        let watch = Watch::start();
-        let ran = match step {
-            Check(check) => check().map(|()| Vec::new()),
-            Tests(tests) => tests(),
-        };
-        let ran = ran.map_err(|message| format!("the step `{name}` failed: {message}"))?;
-        let spent = watch.spent();
-        println!("== {name}: ok, {:.1} s", spent.wall);
-        steps.push(((*name).to_owned(), spent));
-        programs.extend(ran.into_iter().map(|(program, spent)| (format!("{name}: {program}"), spent)));
-    }
-    if !programs.is_empty() {
-        println!("\n{}", table("the longest programs of tests", &longest(programs, LISTED)));
-    }
-    let spent = whole.spent();
-    let in_all = format!("all checks passed in {:.1} s", spent.wall);
-    steps.push(("all".to_owned(), spent));
-    println!("\n{}\n{in_all}", table("step", &steps));
+    };
+    done(name, *step)?.print();
     Ok(())
+}
+
+fn all() -> Result<()> {
+    let (watch, mut took) = (Watch::start(), Took::default());
+    let mut beside = None;
+    for (name, step) in STEPS {
+        match step {
+            // All of them, one after the other.
+            Beside(_) if beside.is_none() => beside = Some(Side::start(beside_others()?)),
+            Beside(_) => {}
+            Tests(_) => {
+                took.add(beside.take().map_or(Ok(Took::default()), Side::end)?);
+                took.add(done(name, *step)?);
+            }
+            Check(_) => took.add(done(name, *step)?),
+        }
+    }
+    took.print();
+    let spent = watch.spent();
+    println!("\nall checks passed in {:.1} s", spent.wall);
+    Ok(())
+}
+
+/// What steps and programs of tests took.
+#[derive(Default)]
+struct Took {
+    steps: Vec<(String, Spent)>,
+    programs: Vec<(String, Spent)>,
+}
+
+impl Took {
+    fn add(&mut self, other: Took) {
+        self.steps.extend(other.steps);
+        self.programs.extend(other.programs);
+    }
+
+    fn print(self) {
+        if !self.programs.is_empty() {
+            println!("\n{}", table("the longest programs of tests", &longest(self.programs, LISTED)));
+        }
+        println!("\n{}", table("step", &self.steps));
+    }
+}
+
+/// Does one step.
+fn done(name: &str, step: Step) -> Result<Took> {
+    println!("\n== {name}");
+    let watch = Watch::start();
+    let ran = match step {
+        Check(check) | Beside(check) => check().map(|()| Vec::new()),
+        Tests(tests) => tests(),
+    };
+    let ran = ran.map_err(|message| format!("the step `{name}` failed: {message}"))?;
+    let spent = watch.spent();
+    println!("== {name}: ok, {:.1} s", spent.wall);
+    let programs = ran.into_iter().map(|(program, spent)| (format!("{name}: {program}"), spent));
+    Ok(Took { steps: vec![(name.to_owned(), spent)], programs: programs.collect() })
+}
+
+/// Steps that run beside others, one after the other, each as a command of its own.
+struct Side(JoinHandle<Result<Took>>);
+
+impl Side {
+    fn start(steps: Vec<(&'static str, Command)>) -> Side {
+        Side(std::thread::spawn(|| {
+            let mut took = Took::default();
+            for (name, mut step) in steps {
+                let ran = times::aside(&mut step).map_err(|e| format!("tried to run the step `{name}`; found: {e}"))?;
+                // All of it at once, whatever else is printed meanwhile.
+                print!("{}", ran.text);
+                if !ran.status.success() {
+                    return Err(format!("the step `{name}`, beside others, ended with {}", ran.status));
+                }
+                took.steps.push((format!("{name} (beside others)"), ran.spent));
+            }
+            Ok(took)
+        }))
+    }
+
+    fn end(self) -> Result<Took> {
+        self.0.join().map_err(|_| "a step beside others panicked".to_owned())?
+    }
+}
+
+/// The steps that run so.
+fn beside_others() -> Result<Vec<(&'static str, Command)>> {
+    let this = std::env::current_exe().map_err(|e| format!("tried to find this program; found: {e}"))?;
+    let command = |name| {
+        let mut command = Command::new(&this);
+        command.args(["test", "--only", name]).current_dir(root());
+        (name, command)
+    };
+    Ok(STEPS.iter().filter(|(_, step)| matches!(step, Beside(_))).map(|(name, _)| command(*name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_beside_others_is_told() {
+        let side = |flags: [&'static str; 2]| {
+            Side::start(
+                flags
+                    .map(|flag| {
+                        (flag, {
+                            let mut rustc = command("rustc");
+                            rustc.arg(flag);
+                            rustc
+                        })
+                    })
+                    .into(),
+            )
+            .end()
+        };
+        assert_eq!(side(["--version", "-V"]).unwrap().steps.len(), 2);
+        let error = side(["--no-such-flag", "--version"]).err().unwrap();
+        assert!(error.contains("`--no-such-flag`, beside others, ended with"), "{error}");
+    }
+
+    #[test]
+    fn nothing_is_built_beside_tests() {
+        let last = STEPS.iter().rposition(|(_, step)| matches!(step, Beside(_)));
+        let first = STEPS.iter().position(|(_, step)| matches!(step, Tests(_)));
+        assert!(last < first && beside_others().unwrap().len() == 3);
+    }
 }

@@ -29,6 +29,9 @@ impl Spent {
     }
 }
 
+/// Processor time of what ran aside so far.
+static ASIDE: Mutex<f64> = Mutex::new(0.0);
+
 /// Measures from its beginning on.
 #[derive(Debug)]
 pub struct Watch {
@@ -38,12 +41,12 @@ pub struct Watch {
 
 impl Watch {
     pub fn start() -> Watch {
-        Watch { begun: Instant::now(), before: ended() }
+        Watch { begun: Instant::now(), before: ended_here() }
     }
 
-    /// The processor time is that of all programs that ended since then.
+    /// The processor time is that of all programs that ended since then, but for those that ran [`aside`].
     pub fn spent(&self) -> Spent {
-        let processor = self.before.and_then(|before| Some(ended()? - before));
+        let processor = self.before.and_then(|before| Some(ended_here()? - before));
         Spent { wall: self.begun.elapsed().as_secs_f64(), processor }
     }
 }
@@ -55,6 +58,12 @@ fn ended() -> Option<f64> {
     let fields: Vec<&str> = told.rsplit_once(')')?.1.split_whitespace().collect();
     let [user, system] = [fields.get(13)?, fields.get(14)?].map(|ticks| ticks.parse::<f64>());
     Some((user.ok()? + system.ok()?) / TICKS)
+}
+
+/// The same without those that ran aside.
+fn ended_here() -> Option<f64> {
+    let aside = ASIDE.lock().unwrap_or_else(PoisonError::into_inner);
+    Some(ended()? - *aside)
 }
 
 /// What a program printed, standard error after standard output, how it ended, and what it took.
@@ -69,6 +78,18 @@ pub struct Output {
 /// # Errors
 /// What the system says where the program does not start.
 pub fn output(command: &mut Command) -> std::io::Result<Output> {
+    measured(command, false)
+}
+
+/// The same of a program that runs beside what watches measure.
+///
+/// # Errors
+/// As [`output`].
+pub fn aside(command: &mut Command) -> std::io::Result<Output> {
+    measured(command, true)
+}
+
+fn measured(command: &mut Command, aside: bool) -> std::io::Result<Output> {
     let begun = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -76,7 +97,7 @@ pub fn output(command: &mut Command) -> std::io::Result<Output> {
         let err = scope.spawn(|| text(err));
         (text(out), err.join().unwrap_or_default())
     });
-    let (status, processor) = end(&mut child)?;
+    let (status, processor) = end(&mut child, aside)?;
     Ok(Output { status, text: out + &err, spent: Spent { wall: begun.elapsed().as_secs_f64(), processor } })
 }
 
@@ -89,14 +110,15 @@ fn text(pipe: Option<impl Read>) -> String {
 }
 
 /// Waits for a program. The system adds its time to ours when we ask for how it ended: no two ask at once.
-fn end(child: &mut Child) -> std::io::Result<(ExitStatus, Option<f64>)> {
-    static ASKED: Mutex<()> = Mutex::new(());
+fn end(child: &mut Child, is_aside: bool) -> std::io::Result<(ExitStatus, Option<f64>)> {
     loop {
         {
-            let _alone = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut aside = ASIDE.lock().unwrap_or_else(PoisonError::into_inner);
             let before = ended();
             if let Some(status) = child.try_wait()? {
-                return Ok((status, before.and_then(|before| Some(ended()? - before))));
+                let processor = before.and_then(|before| Some(ended()? - before));
+                *aside += processor.filter(|_| is_aside).unwrap_or_default();
+                return Ok((status, processor));
             }
         }
         std::thread::sleep(OFTEN);
