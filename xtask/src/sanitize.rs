@@ -202,6 +202,8 @@ fn quickly_built(command: &mut Command) -> &mut Command {
 fn loom() -> Result<Done> {
     let host = host()?;
     let mut models = apart(command("cargo test --quiet -p tida-tests --test models"), STABLE, "--cfg tida_loom");
+    // None of them has to do with what features add.
+    models.arg("--no-default-features");
     // As it is for AddressSanitizer: so macros are built once for both.
     models.args(["--target", &host]).env("RUSTC_BOOTSTRAP", "1");
     run(quickly_built(&mut models))?;
@@ -223,9 +225,10 @@ fn address(sample: bool) -> Result<Done> {
         tests
     };
     if sample {
-        finds(quickly_built(&mut tests("-p tida-tests")), PLANTED[0])?;
+        finds(quickly_built(&mut tests(SAMPLE)), PLANTED[0])?;
         for device in ["cpu", "sim"] {
-            let mut tests = tests("-p tida-tests --test schedule --test interpreted");
+            let mut tests = tests(SAMPLE);
+            tests.args(["--test", "schedule", "--test", "interpreted"]);
             run(quickly_built(&mut tests).env("TIDA_DEVICE", device))?;
         }
         return Ok(Done::Ran);
@@ -233,6 +236,10 @@ fn address(sample: bool) -> Result<Done> {
     finds(&mut tests("-p tida-tests"), PLANTED[0])?;
     all(TESTS, tests)
 }
+
+/// The package of the sample, with what its tests need: no device of OpenCL or CUDA is there, and without optimisation no
+/// kernel has vectors.
+const SAMPLE: &str = "-p tida-tests --no-default-features --features ndarray";
 
 /// What is planted in `tida-tests/tests/planted.rs`, and what is said of it.
 const PLANTED: [(&str, &str); 3] = [
