@@ -659,7 +659,16 @@ impl TileAccBuilder {
         };
         let core = Core::start(pool, waits, stream_from, core, Host::new(caches), timeline)?;
         Ok(TileAcc {
-            handle: Arc::new(Handle { core, places: Vec::new(), device, hybrid, folder, strip_fault: None, missed }),
+            handle: Arc::new(Handle {
+                core,
+                places: Vec::new(),
+                device,
+                hybrid,
+                folder,
+                strip_fault: None,
+                transports: Vec::new(),
+                missed,
+            }),
         })
     }
 }

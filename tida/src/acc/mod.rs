@@ -23,6 +23,7 @@ use crate::memory::backing::Folder;
 use crate::memory::ghosts::borders::StripFault;
 use crate::memory::node::{Done, Node, Queue, Work};
 use crate::memory::tracker::Touch;
+use crate::memory::transport::{Transport, Within};
 use crate::record::driver::Core;
 use crate::record::wait::outside_kernels;
 use describe::Missed;
@@ -64,6 +65,8 @@ struct Handle {
     folder: Option<Arc<Folder>>,
     /// A mistake in what parts of arrays give one another, for tests.
     strip_fault: Option<StripFault>,
+    /// Of several places, what carries messages from each to each, those from the first place first.
+    transports: Vec<Arc<dyn Transport>>,
     /// Better devices that were looked for, and are not there.
     missed: Vec<Missed>,
 }
@@ -461,6 +464,13 @@ impl TileAcc {
     /// A mistake in what parts of arrays give one another, for tests.
     pub(crate) fn strip_fault(&self) -> Option<StripFault> {
         self.handle.strip_fault
+    }
+
+    /// What carries messages from one of its places to another.
+    pub(crate) fn transport(&self, from: usize, to: usize) -> Arc<dyn Transport> {
+        let places = self.handle.places.len();
+        let of_pair = self.handle.transports.get(from * places + to);
+        of_pair.cloned().unwrap_or_else(|| Arc::new(Within::between(None, None)))
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

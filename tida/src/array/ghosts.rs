@@ -136,7 +136,7 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     }
     let parted = fills.iter().filter(|fill| !fill.routes().is_empty() && !Due::of(&fill.tracker).fresh);
     let exchanged: Vec<Exchanged<'_>> = parted.map(|fill| (fill.parts.as_slice(), fill.routes())).collect();
-    exchange(&exchanged, acc.strip_fault(), recorded);
+    exchange(&acc, &exchanged, acc.strip_fault(), recorded);
     for (number, place) in acc.places().iter().enumerate() {
         let here: SmallVec<[&Arc<Tracker>; 4]> = fills.iter().filter_map(|fill| fill.tracker_at(number)).collect();
         fill_at(place, &here, recorded)?;

@@ -5,10 +5,9 @@
 //! node of the other one (*take*), which waits for it. Memory that holds codes gives codes.
 
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::acc::TileAcc;
-use crate::device::core::DeviceCore;
 use crate::device::passages::Passage;
 use crate::error::{Error, ErrorKind};
 use crate::grid::narrow;
@@ -20,6 +19,7 @@ use crate::memory::parts::{Batch, OfRegion, OnTheWay, PackedBox, Sent, packed};
 use crate::memory::rows::Row;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
+use crate::memory::transport::{Handed, Letter, Message};
 
 /// What one part of an array gives another one.
 #[derive(Clone, Debug)]
@@ -183,56 +183,6 @@ impl Route {
     }
 }
 
-/// What one array gives, on its way.
-enum Letter {
-    /// In memory of the host, aligned as threads copy it.
-    Values(Vec<u128>),
-    /// In a passage of a device: in the host's memory, or on that device if it is for a place there.
-    Passage { passage: Passage, of: Arc<DeviceCore>, stays: bool, bytes: usize },
-}
-
-impl Letter {
-    /// So many bytes of zeros.
-    fn new(bytes: usize) -> Letter {
-        Letter::Values(vec![0; bytes.div_ceil(size_of::<u128>())])
-    }
-
-    /// Where it lies in the host's memory.
-    fn start(&mut self) -> *mut u8 {
-        match self {
-            Letter::Values(values) => values.as_mut_ptr().cast(),
-            Letter::Passage { passage, .. } => passage.host.start(),
-        }
-    }
-
-    /// Brings it to the host's memory, if it stayed on a device.
-    ///
-    /// # Errors
-    /// A copy that failed.
-    fn bring_home(&mut self) -> Result<(), Error> {
-        let Letter::Passage { passage, of, stays: true, bytes } = self else { return Ok(()) };
-        let to = passage.host.start();
-        let from = passage.on_device(of.backend())?;
-        // SAFETY: both memories have room for the batch, which the work that packed it has left there.
-        unsafe { of.download_now(from, 0, to, *bytes) }
-    }
-
-    /// Gives back what it lay in.
-    fn end(self) {
-        if let Letter::Passage { passage, of, .. } = self {
-            of.passages().give(passage);
-        }
-    }
-}
-
-/// A message: a letter for each array of a call.
-type Message = Arc<Mutex<Vec<Letter>>>;
-
-/// What is in a message.
-fn letters(message: &Message) -> MutexGuard<'_, Vec<Letter>> {
-    message.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// An array that gives or takes: what, and where it is.
 type Carried = (Arc<dyn Strips>, Arc<Tracker>);
 
@@ -240,7 +190,12 @@ type Carried = (Arc<dyn Strips>, Arc<Tracker>);
 pub(super) type Exchanged<'a> = (&'a [(TileAcc, Arc<Tracker>)], &'a [Route]);
 
 /// Records that the parts of arrays give one another what they have as ghosts beyond borders.
-pub(super) fn exchange(arrays: &[Exchanged<'_>], fault: Option<StripFault>, recorded: &'static Location<'static>) {
+pub(super) fn exchange(
+    acc: &TileAcc,
+    arrays: &[Exchanged<'_>],
+    fault: Option<StripFault>,
+    recorded: &'static Location<'static>,
+) {
     let mut pairs: Vec<(usize, usize)> =
         arrays.iter().flat_map(|(_, routes)| routes.iter().map(|route| (route.from, route.to))).collect();
     pairs.sort_unstable();
@@ -261,15 +216,16 @@ pub(super) fn exchange(arrays: &[Exchanged<'_>], fault: Option<StripFault>, reco
             }
         }
         let Some((giver, taker)) = places else { continue };
-        let message = Message::default();
-        let node = record_give((giver, taker), give, &message, recorded);
-        // As if it had run before the other one.
-        let early = || take.iter().map(|(strips, _): &Carried| Letter::new(strips.given().bytes)).collect();
-        let message = match fault {
-            Some(StripFault::MissingWait) => Arc::new(Mutex::new(early())),
+        let transport = acc.transport(from, to);
+        let bytes: Vec<usize> = take.iter().map(|(strips, _): &Carried| strips.given().bytes).collect();
+        let message = transport.begin(&bytes);
+        let node = record_give(giver, give, (&message, transport.stays()), recorded);
+        let message: Arc<dyn Message> = match fault {
+            // As if it had run before the other one.
+            Some(StripFault::MissingWait) => Arc::new(Handed::of(bytes.into_iter().map(Letter::new).collect())),
             _ => message,
         };
-        given.push((node, taker, take, message));
+        given.push((message.arrival().unwrap_or(node), taker, take, message));
     }
     for (node, taker, take, message) in given {
         record_take(taker, take, message, &node, recorded);
@@ -308,11 +264,11 @@ unsafe fn packed_here((strips, tracker): &Carried) -> Letter {
     letter
 }
 
-/// Records that a message is made.
+/// Records that a message is made. The letters may stay on the device if who takes them is there.
 fn record_give(
-    (place, to): (&TileAcc, &TileAcc),
+    place: &TileAcc,
     give: Vec<Carried>,
-    message: &Message,
+    (message, stays): (&Arc<dyn Message>, bool),
     recorded: &'static Location<'static>,
 ) -> Arc<Node> {
     let has_ghosts = give.iter().any(|(strips, _)| strips.gives_ghosts());
@@ -321,15 +277,12 @@ fn record_give(
     let kept = if has_ghosts { there(place, &give) } else { None };
     let on_device = place.core().device.is_some() && (!has_ghosts || kept.is_some());
     let message = message.clone();
-    let backend = |place: &TileAcc| place.core().device.as_ref().map(|device| device.backend().clone());
-    let stays = backend(place).zip(backend(to)).is_some_and(|(from, to)| Arc::ptr_eq(&from, &to));
     let work = if on_device {
         Work::Device(Box::new(move |queue| send(queue, give, message, stays)))
     } else {
         Work::Host(Box::new(move || {
             // SAFETY: the node's touches keep all work away that writes the boxes.
-            letters(&message).extend(give.iter().map(|carried| unsafe { packed_here(carried) }));
-            Ok(())
+            message.send(give.iter().map(|carried| unsafe { packed_here(carried) }).collect())
         }))
     };
     let node = place.record_node("fill_ghosts: give", recorded, &touched, &[], work);
@@ -346,7 +299,7 @@ enum Coming {
 }
 
 /// Puts what makes a message into the stream of a node. It `stays` where it is for a place on the same device.
-fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Message, stays: bool) -> Result<Done, Error> {
+fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>, stays: bool) -> Result<Done, Error> {
     let mut all = Vec::new();
     queue.enqueue(|| {
         for (strips, tracker) in &give {
@@ -377,8 +330,8 @@ fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Message, stays: bool) ->
     })?;
     let device = queue.device.clone();
     Ok(Box::new(move || {
-        for ((strips, _), coming) in give.iter().zip(all) {
-            let letter = match coming {
+        let letters = give.iter().zip(all).map(|((strips, _), coming)| {
+            match coming {
                 Coming::Passage(coming, stays) => {
                     Letter::Passage { passage: coming.passage, of: device.clone(), stays, bytes: strips.given().bytes }
                 }
@@ -390,10 +343,9 @@ fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Message, stays: bool) ->
                     }
                     letter
                 }
-            };
-            letters(&message).push(letter);
-        }
-        Ok(())
+            }
+        });
+        message.send(letters.collect())
     }))
 }
 
@@ -420,7 +372,7 @@ unsafe fn add_batch(all: &Batch, some: &Batch, from: *const u8, to: *mut u8) {
 fn record_take(
     place: &TileAcc,
     take: Vec<Carried>,
-    message: Message,
+    message: Arc<dyn Message>,
     given: &Arc<Node>,
     recorded: &'static Location<'static>,
 ) {
@@ -430,7 +382,7 @@ fn record_take(
         Work::Device(Box::new(move |queue| receive(queue, take, message)))
     } else {
         Work::Host(Box::new(move || {
-            for ((strips, tracker), mut letter) in take.iter().zip(std::mem::take(&mut *letters(&message))) {
+            for ((strips, tracker), mut letter) in take.iter().zip(message.receive()?) {
                 letter.bring_home()?;
                 // SAFETY: the storage is that of the array; the node's touches keep all others away.
                 unsafe { strips.unpack(tracker.storage(), letter.start()) };
@@ -444,10 +396,10 @@ fn record_take(
 }
 
 /// Puts what takes a message into the stream of a node.
-fn receive(queue: &Queue<'_>, take: Vec<Carried>, message: Message) -> Result<Done, Error> {
+fn receive(queue: &Queue<'_>, take: Vec<Carried>, message: Arc<dyn Message>) -> Result<Done, Error> {
     let (mut coming, mut held) = (Vec::new(), Vec::new());
     queue.enqueue(|| {
-        for ((strips, tracker), letter) in take.iter().zip(std::mem::take(&mut *letters(&message))) {
+        for ((strips, tracker), letter) in take.iter().zip(message.receive()?) {
             let from = match letter {
                 Letter::Passage { passage, stays: true, .. } => Packed::Device(passage),
                 letter => {

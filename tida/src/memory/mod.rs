@@ -19,3 +19,4 @@ mod staged;
 pub(crate) mod storage;
 pub(crate) mod touched;
 pub(crate) mod tracker;
+pub(crate) mod transport;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::super::{Handle, TileAcc, settings};
 use super::{Device, TileAccBuilder, on_both_sides};
+use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
+use crate::memory::transport::{Transport, Within};
 use crate::record::driver::start_threads;
 
 /// What a place has together with those beside it.
@@ -131,7 +133,13 @@ impl TileAccBuilder {
                 let (core, device) = (first.core().clone(), first.device());
                 let strip_fault = self.strip_fault;
                 let (hybrid, folder, missed) = (false, None, Vec::new());
-                let handle = Handle { core, places: all, device, hybrid, folder, strip_fault, missed };
+                let on = |place: &TileAcc| place.core().device.clone();
+                let pairs = all.iter().flat_map(|from| all.iter().map(move |to| (on(from), on(to))));
+                let within = |(from, to): (Option<Arc<DeviceCore>>, Option<Arc<DeviceCore>>)| -> Arc<dyn Transport> {
+                    Arc::new(Within::between(from.as_deref(), to.as_deref()))
+                };
+                let transports = pairs.map(within).collect();
+                let handle = Handle { core, places: all, device, hybrid, folder, strip_fault, transports, missed };
                 Ok(TileAcc { handle: Arc::new(handle) })
             }
             _ => all.pop().ok_or_else(on_both_sides),
