@@ -24,18 +24,21 @@ fn accelerators(places: usize, axes: usize) -> Vec<(String, TileAcc)> {
     let mut all = vec![
         build("cpu", named("cpu")),
         build("sim", named("sim")),
+        build("sim, edges first", named("sim").edges_from(0)),
         build("sim of little memory", named("sim").simulate(SimDevice::new()).memory_limit(48u64 << (10 + axes))),
         build("both", TileAcc::builder().devices((0..places).map(|n| ["sim", "cpu"][n % 2])).threads(2)),
     ];
     if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() {
         let devices = if two_opencl() { "0,1," } else { "0,0," };
         let list: String = devices.chars().cycle().take(2 * places - 1).collect();
-        all.push(build("opencl", TileAcc::builder().devices([format!("opencl:{list}")]).threads(2)));
+        let named = || TileAcc::builder().devices([format!("opencl:{list}")]).threads(2);
+        all.extend([build("opencl", named()), build("opencl, edges first", named().edges_from(0))]);
     }
     if std::env::var_os("TIDA_REQUIRE_CUDA").is_some() {
         let two = TileAcc::builder().device(Device::Cuda).cuda_device(1).build().is_ok();
         let list: String = if two { "0,1," } else { "0,0," }.chars().cycle().take(2 * places - 1).collect();
-        all.push(build("cuda", TileAcc::builder().devices([format!("cuda:{list}")]).threads(2)));
+        let named = || TileAcc::builder().devices([format!("cuda:{list}")]).threads(2);
+        all.extend([build("cuda", named()), build("cuda, edges first", named().edges_from(0))]);
     }
     all
 }
@@ -307,12 +310,14 @@ fn a_step_moves_strips_and_nothing_else() {
         // All is on the devices after two.
         (0..2).for_each(|_| step(&mut u, &mut next));
         acc.sync().unwrap();
-        let before = acc.bytes_copied();
+        let before = acc.stats();
         step(&mut u, &mut next);
         acc.sync().unwrap();
-        let after = acc.bytes_copied();
-        let moved = strips * (512 << 10);
-        assert_eq!((after.0 - before.0, after.1 - before.1), (moved, moved), "periodic: {periodic}");
+        let after = acc.stats();
+        assert_eq!(after.strip_bytes - before.strip_bytes, strips * (512 << 10), "periodic: {periodic}");
+        assert_eq!((after.h2d_bytes, after.d2h_bytes), (before.h2d_bytes, before.d2h_bytes), "by way of the host");
+        // Each sweep computes its edges first, and nothing fills ghosts.
+        assert_eq!(after.launches - before.launches, 2 * 4);
     }
 }
 
@@ -328,7 +333,7 @@ fn mistakes_in_strips_are_found() {
     };
     let expected = run(&one());
     for kind in ["cpu:3", "sim:3"] {
-        let builder = || TileAcc::builder().devices([kind]).threads(2);
+        let builder = || TileAcc::builder().devices([kind]).threads(2).edges_from(0);
         assert!(run(&builder().build().unwrap()) == expected, "{kind}");
         for fault in [StripFault::Shallow, StripFault::Lost, StripFault::MissingWait] {
             let got = run(&builder().plant_strips(fault).build().unwrap());
@@ -565,26 +570,81 @@ fn shares_change_no_bit() {
     }
 }
 
-/// Prints what a step costs on devices that `TIDA_PLACES_MEASURED` names, such as `cuda:0;cuda:0,1`: each place has as
-/// many cells.
+/// A step of two fields that react and spread: one sweep writes both, of which both have ghosts.
+fn react(fields: &mut [TileArray<f64, 3>; 2], next: &mut [TileArray<f64, 3>; 2]) {
+    let [u, v] = fields;
+    fill_ghosts((&mut *u, &mut *v)).unwrap();
+    let [un, vn] = next;
+    for tile in un.tiles() {
+        compute(
+            &tile,
+            (&mut *un, &mut *vn, &*u, &*v),
+            kernel!(|un, vn, u, v, at| {
+                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
+                let spread = around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at];
+                let around = v[at - [1, 0, 0]] + v[at + [1, 0, 0]] + v[at - [0, 1, 0]] + v[at + [0, 1, 0]];
+                let spread_v = around + v[at - [0, 0, 1]] + v[at + [0, 0, 1]] - 6.0 * v[at];
+                let both = u[at] * v[at] * v[at];
+                un[at] = u[at] + 0.1 * spread - both + 0.03 * (1.0 - u[at]);
+                vn[at] = v[at] + 0.05 * spread_v + both - 0.09 * v[at];
+            }),
+        )
+        .unwrap();
+    }
+    std::mem::swap(fields, next);
+}
+
+/// Seconds a step of 200, once all is compiled.
+fn seconds_a_step(acc: &TileAcc, mut step: impl FnMut()) -> f64 {
+    (0..10).for_each(|_| step());
+    while acc.warm_up().unwrap() > 0 {
+        (0..10).for_each(|_| step());
+    }
+    let (mut best, steps) = (f64::INFINITY, 200);
+    for _ in 0..3 {
+        let start = std::time::Instant::now();
+        (0..steps).for_each(|_| step());
+        acc.sync().unwrap();
+        best = best.min(start.elapsed().as_secs_f64() / f64::from(steps));
+    }
+    best
+}
+
+/// Prints what a step costs on devices that `TIDA_PLACES_MEASURED` names, such as `cuda:0;cuda:0,1`, with so many cells
+/// a place and axis as `TIDA_PLACES_SIZES` lists; and how that compares with the first of them. `TIDA_PLACES_EDGES` says
+/// from how many bytes of arrays on a sweep computes its edges first.
 #[test]
 #[ignore = "it measures"]
 fn what_a_step_costs() {
     let devices = std::env::var("TIDA_PLACES_MEASURED").unwrap_or_else(|_| "cpu:1;cpu:2".into());
-    let size = std::env::var("TIDA_PLACES_SIZE").ok().and_then(|size| size.parse().ok()).unwrap_or(64);
-    for names in devices.split(';') {
-        let acc = TileAcc::builder().devices([names]).fuse(tida::Fuse::Off).build().unwrap();
-        let places = acc.places().len();
-        let (mut u, mut next) = heat(&acc, [size * places, size, size], true);
-        (0..5).for_each(|_| step(&mut u, &mut next));
-        acc.sync().unwrap();
-        let (start, steps) = (std::time::Instant::now(), 50);
-        (0..steps).for_each(|_| step(&mut u, &mut next));
-        acc.sync().unwrap();
-        let seconds = start.elapsed().as_secs_f64() / f64::from(steps);
-        let cells = (size * size * size * places) as f64;
-        println!("{names}, {size}^3 a place: {:.3} ms a step, {:.2} Gcell/s", seconds * 1e3, cells / seconds / 1e9);
-        assert!(u.read_box(GridBox::new([0, 0, 0], [1, 1, 2])).unwrap().iter().all(|x| (x - 1.0).abs() < 1e-9));
+    let sizes = std::env::var("TIDA_PLACES_SIZES").unwrap_or_else(|_| "64".into());
+    let edges = std::env::var("TIDA_PLACES_EDGES").ok().and_then(|bytes| bytes.parse().ok());
+    for size in sizes.split(',').map(|size| size.parse::<usize>().unwrap()) {
+        let mut first = [None; 2];
+        for names in devices.split(';') {
+            let mut builder = TileAcc::builder().devices([names]).fuse(tida::Fuse::Off);
+            if let Some(bytes) = edges {
+                builder = builder.edges_from(bytes);
+            }
+            let acc = builder.build().unwrap();
+            let places = acc.places().len();
+            let cells = [size * places, size, size];
+            let mut said = |name: &str, kind: usize, seconds: f64| {
+                let rate = cells.iter().product::<usize>() as f64 / seconds / 1e9;
+                let one = *first[kind].get_or_insert(rate / places as f64);
+                let scaling = rate / places as f64 / one;
+                println!("{names}, {size}^3, {name}: {:.4} ms, {rate:.1} Gcell/s, {scaling:.3}", seconds * 1e3);
+            };
+            {
+                let (mut u, mut next) = heat(&acc, cells, true);
+                said("heat", 0, seconds_a_step(&acc, || step(&mut u, &mut next)));
+                assert!(u.read_box(GridBox::new([0, 0, 0], [1, 1, 2])).unwrap().iter().all(|x| (x - 1.0).abs() < 1e-9));
+            }
+            let (u, next) = heat(&acc, cells, true);
+            let (mut fields, mut next) = ([u.clone(), next], [u.like().unwrap(), u.like().unwrap()]);
+            drop(u);
+            said("reaction", 1, seconds_a_step(&acc, || react(&mut fields, &mut next)));
+        }
     }
 }
 

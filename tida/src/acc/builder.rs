@@ -23,7 +23,7 @@ use crate::device::timeline::Recorder;
 use crate::error::{Error, ErrorKind};
 use crate::memory::backing::{FailAfter, Folder};
 use crate::memory::ghosts::borders::StripFault;
-use crate::record::driver::{Core, PATIENCE, PAUSE, Waits, start_threads};
+use crate::record::driver::{Core, EDGES_FROM, PATIENCE, PAUSE, Waits, start_threads};
 use crate::run::chain::wave::Host;
 
 /// Where work runs.
@@ -80,8 +80,8 @@ impl Device {
     }
 
     /// Opens it, or the one of several that was chosen; nothing to open for the host. With `timeline`, its events can
-    /// take the time.
-    fn open(self, timeline: bool, choice: &Choice) -> Result<Option<Arc<Opened>>, Error> {
+    /// take the time. A simulated one is on the clock of one `beside` it.
+    fn open(self, timeline: bool, choice: &Choice, beside: Option<&Opened>) -> Result<Option<Arc<Opened>>, Error> {
         match self {
             // Of a hybrid one, the device beside the CPU is opened.
             Device::Cpu | Device::Hybrid => Ok(None),
@@ -91,7 +91,7 @@ impl Device {
                 Opened::find(&format!("cuda {number}"), || cuda::open(chosen)).map(Some)
             }
             Device::OpenCl => open_opencl(true, timeline, choice),
-            Device::Sim => simulated(SimDevice::new()).map(Some),
+            Device::Sim => simulated(SimDevice::new(), beside).map(Some),
         }
     }
 }
@@ -104,9 +104,9 @@ fn open_opencl(any: bool, timeline: bool, choice: &Choice) -> Result<Option<Arc<
     Opened::find(&name, || opencl::open(any, timeline, chosen.as_ref())).map(Some)
 }
 
-/// A simulated device, which no two accelerators share.
-fn simulated(device: SimDevice) -> Result<Arc<Opened>, Error> {
-    Ok(Arc::new(Opened::new(sim::open(device)?)))
+/// A simulated device, which no two accelerators share; on the clock of another one.
+fn simulated(device: SimDevice, beside: Option<&Opened>) -> Result<Arc<Opened>, Error> {
+    Ok(Arc::new(Opened::new(sim::open(device, beside.map(|other| &**other.backend()))?)))
 }
 
 /// What there is to run on.
@@ -125,7 +125,7 @@ struct Found {
 /// by another.
 fn best(timeline: bool, choice: &Choice) -> Result<Found, Error> {
     static SAID: Once = Once::new();
-    let cuda = || Device::Cuda.open(timeline, choice);
+    let cuda = || Device::Cuda.open(timeline, choice, None);
     let opencl = || open_opencl(false, timeline, choice);
     let found = best_of([("CUDA", Device::Cuda, &cuda), ("OpenCL GPU", Device::OpenCl, &opencl)])?;
     if let (Device::Cpu, [cuda, opencl]) = (found.device, &found.missed[..]) {
@@ -183,6 +183,7 @@ pub struct TileAccBuilder {
     patience: Option<Duration>,
     hybrid_share: Option<f64>,
     pause: Option<Duration>,
+    edges_from: Option<u64>,
     stream_from: Option<Result<u64, Error>>,
     memory_limit: Option<Result<u64, Error>>,
     math: Math,
@@ -322,6 +323,13 @@ impl TileAccBuilder {
     #[doc(hidden)]
     pub fn pause(mut self, time: Duration) -> Self {
         self.pause = Some(time);
+        self
+    }
+
+    /// Has sweeps over arrays of so many bytes compute first what other places wait for, and no smaller ones.
+    #[doc(hidden)]
+    pub fn edges_from(mut self, bytes: u64) -> Self {
+        self.edges_from = Some(bytes);
         self
     }
 
@@ -602,8 +610,9 @@ impl TileAccBuilder {
             _ => asked,
         };
         let asked_for = |device, opened| Found { device, opened, missed: Vec::new() };
+        let beside = others_here.as_ref().and_then(|others| others.simulated.as_deref());
         let Found { device, opened, missed } = match asked.map(|device| (device, self.simulated)) {
-            Some((Device::Sim, Some(spec))) => asked_for(Device::Sim, Some(simulated(spec)?)),
+            Some((Device::Sim, Some(spec))) => asked_for(Device::Sim, Some(simulated(spec, beside)?)),
             Some((device, Some(_))) => {
                 return Err(Error::new(
                     ErrorKind::Argument,
@@ -612,7 +621,7 @@ impl TileAccBuilder {
                     "leave one of `simulate` and `device` out",
                 ));
             }
-            Some((device, None)) => asked_for(device, device.open(self.timeline, &self.choice)?),
+            Some((device, None)) => asked_for(device, device.open(self.timeline, &self.choice, beside)?),
             None => best(self.timeline, &self.choice)?,
         };
         #[cfg(test)]
@@ -649,6 +658,7 @@ impl TileAccBuilder {
             pause: self.pause.unwrap_or(PAUSE),
             patience: self.patience.unwrap_or(PATIENCE),
             joins,
+            edges_from: self.edges_from.unwrap_or(EDGES_FROM),
             share: settings::hybrid_share(self.hybrid_share)?,
         };
         // Loops on both sides bring parts of arrays there and back.
@@ -679,7 +689,7 @@ mod tests {
 
     #[test]
     fn the_first_device_that_opens_is_taken_and_others_leave_their_reasons() {
-        let there: Open<'_> = &|| Device::Sim.open(false, &Choice::default());
+        let there: Open<'_> = &|| Device::Sim.open(false, &Choice::default(), None);
         let error = |kind| Error::new(kind, "open it", "nothing", "buy one");
         let gone: Open<'_> = &|| Err(error(ErrorKind::Device));
         let wrong: Open<'_> = &|| Err(error(ErrorKind::Argument));

@@ -135,10 +135,12 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
         ));
     }
     let parted = fills.iter().filter(|fill| !fill.routes().is_empty() && !Due::of(&fill.tracker).fresh);
-    let exchanged: Vec<Exchanged<'_>> = parted.map(|fill| (fill.parts.as_slice(), fill.routes())).collect();
-    exchange(&acc, &exchanged, acc.strip_fault(), recorded);
+    let exchanged: Vec<Exchanged<'_>> = parted.clone().map(|fill| (fill.parts.as_slice(), fill.routes())).collect();
+    let fixed: Vec<bool> = parted.map(|fill| Due::of(&fill.tracker).fixed).collect();
+    let filled = exchange(&acc, (&exchanged, &fixed), recorded);
     for (number, place) in acc.places().iter().enumerate() {
-        let here: SmallVec<[&Arc<Tracker>; 4]> = fills.iter().filter_map(|fill| fill.tracker_at(number)).collect();
+        let here = fills.iter().filter_map(|fill| fill.tracker_at(number)).filter(|tracker| !filled.has(tracker));
+        let here: SmallVec<[&Arc<Tracker>; 4]> = here.collect();
         fill_at(place, &here, recorded)?;
     }
     fills.iter().for_each(|fill| fill.tracker.ages.ghosts_filled());

@@ -4,15 +4,20 @@
 //! call, with those of all arrays of the call: packed where they are by a node of the one place (*give*), and set by a
 //! node of the other one (*take*), which waits for it. Memory that holds codes gives codes.
 
+mod direct;
+
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use direct::{Direct, carried};
 
 use crate::acc::TileAcc;
-use crate::device::passages::Passage;
+use crate::backend::Memory;
 use crate::error::{Error, ErrorKind};
 use crate::grid::narrow;
 use crate::memory::element::Element;
 use crate::memory::ghosts::borders::{StripFault, strips};
+use crate::memory::ghosts::device::DeviceCopies;
 use crate::memory::layout::{Boundaries, Layout};
 use crate::memory::node::{Done, Node, Queue, Work};
 use crate::memory::parts::{Batch, OfRegion, OnTheWay, PackedBox, Sent, packed};
@@ -20,6 +25,7 @@ use crate::memory::rows::Row;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::memory::transport::{Handed, Letter, Message};
+use crate::record::strips::Borders;
 
 /// What one part of an array gives another one.
 #[derive(Clone, Debug)]
@@ -52,26 +58,24 @@ trait Strips: Send + Sync + std::fmt::Debug {
     /// # Safety
     /// As [`Storage::send_boxes`].
     unsafe fn send(&self, queue: &Queue<'_>, storage: &Storage) -> Result<(Option<Sent>, Vec<OfRegion>), Error>;
-    /// Puts what packs the boxes on a device, where they stay, into the stream of a node. Nothing if the host has some.
+    /// Puts what sets the boxes on a device, from where they lie packed in the host's memory, into the stream of a node.
     ///
     /// # Safety
-    /// As [`Storage::move_boxes`].
-    unsafe fn pack_there(&self, queue: &Queue<'_>, storage: &Storage) -> Result<Option<OnTheWay>, Error>;
-    /// Puts what sets the boxes on a device, from where they lie packed in the host's memory or in a passage of that
-    /// device, into the stream of a node.
+    /// As [`Storage::receive_boxes`].
+    unsafe fn receive(&self, queue: &Queue<'_>, storage: &Storage, from: *mut u8) -> Result<OnTheWay, Error>;
+    /// Puts what sets the boxes on a device, from where they are on one whose memory it reaches, into the stream of a
+    /// node. Both devices have the regions with their newest values. Gives what is to be held until it is done.
     ///
     /// # Safety
-    /// As [`Storage::receive_boxes`] and [`Storage::move_boxes`].
-    unsafe fn receive(&self, queue: &Queue<'_>, storage: &Storage, from: Packed) -> Result<OnTheWay, Error>;
+    /// The memories are those of the arrays that give and take. The work comes after all that writes the boxes, and
+    /// before all that will.
+    unsafe fn copy_over(&self, queue: &Queue<'_>, from: &Storage, to: &Storage) -> Result<Copied, Error>;
+    /// The borders of the part that gives.
+    fn borders(&self) -> Borders;
 }
 
-/// Where boxes lie packed.
-enum Packed {
-    /// In the host's memory.
-    Host(*mut u8),
-    /// On the device that is to unpack them.
-    Device(Passage),
-}
+/// Copies from device to device, and the memory that they use.
+type Copied = (Arc<DeviceCopies>, [Arc<Memory>; 2]);
 
 #[derive(Debug)]
 struct Of<const D: usize> {
@@ -80,6 +84,8 @@ struct Of<const D: usize> {
     given: Batch,
     taken: Batch,
     gives_ghosts: bool,
+    /// What sets the boxes from device to device, once that was asked for.
+    over: OnceLock<Arc<DeviceCopies>>,
 }
 
 impl<const D: usize> Of<D> {
@@ -132,24 +138,46 @@ impl<const D: usize> Strips for Of<D> {
         unsafe { storage.send_boxes(queue, (&self.from.wide, &self.from.element), &self.given.boxes()) }
     }
 
-    unsafe fn pack_there(&self, queue: &Queue<'_>, storage: &Storage) -> Result<Option<OnTheWay>, Error> {
-        if !storage.are_there(&self.given.boxes()) {
-            return Ok(None);
-        }
-        let array = (&*self.from.wide, &self.from.element);
-        // SAFETY: the array has this layout; the rest is handed on.
-        unsafe { storage.move_boxes(queue, array, &self.given, None).map(Some) }
-    }
-
-    unsafe fn receive(&self, queue: &Queue<'_>, storage: &Storage, from: Packed) -> Result<OnTheWay, Error> {
+    unsafe fn receive(&self, queue: &Queue<'_>, storage: &Storage, from: *mut u8) -> Result<OnTheWay, Error> {
         let array = (&*self.to.wide, &self.to.element);
         // SAFETY: the array has this layout; the rest is handed on.
-        unsafe {
-            match from {
-                Packed::Host(values) => storage.receive_boxes(queue, array, &self.taken, values),
-                Packed::Device(passage) => storage.move_boxes(queue, array, &self.taken, Some(passage)),
+        unsafe { storage.receive_boxes(queue, array, &self.taken, from) }
+    }
+
+    unsafe fn copy_over(&self, queue: &Queue<'_>, from: &Storage, to: &Storage) -> Result<Copied, Error> {
+        let (given, taken) = (&self.given.parts, &self.taken.parts);
+        let (Some(source), target) = (from.memory_of(given), to.device_memory(queue.device)?) else {
+            return Err(Error::new(
+                ErrorKind::Device,
+                "take ghosts from another place",
+                "cells that are not on its device",
+                "report this as a bug of tida",
+            ));
+        };
+        let copies = match self.over.get() {
+            Some(copies) => copies.clone(),
+            None => {
+                let lies = |storage: &Storage, layout: &Layout<D>, part: &PackedBox| {
+                    let of = layout.wide.regions[part.region].clone();
+                    let site = storage.site(part.region, &of);
+                    (of, site, part.cells)
+                };
+                let ends = given.iter().zip(taken);
+                let ends = ends.map(|(given, taken)| (lies(to, &self.to, taken), lies(from, &self.from, given)));
+                let made = DeviceCopies::across(queue.device, &self.to.element, &ends.collect::<Vec<_>>())?;
+                self.over.get_or_init(|| Arc::new(made)).clone()
             }
-        }
+        };
+        // SAFETY: the copies are for these layouts; the rest is the caller's promise.
+        unsafe { copies.run(queue.stream, &target, &source)? };
+        Ok((copies, [source, target]))
+    }
+
+    fn borders(&self) -> Borders {
+        let (held, axis) = (&self.from.held, 4 - D);
+        let depth = |part: &PackedBox| part.cells.hi[axis] - part.cells.lo[axis];
+        let depth = self.given.parts.iter().map(depth).max().unwrap_or(0);
+        Borders { axis, held: (held.lo[0], held.hi[0]), sides: self.from.borders[0], depth }
     }
 }
 
@@ -175,6 +203,7 @@ impl Route {
                     taken: packed(&taker.element, &taken),
                     from: giver.clone(),
                     to: taker.clone(),
+                    over: OnceLock::new(),
                 };
                 routes.push(Route { from, to, strips: Arc::new(strips) });
             }
@@ -189,13 +218,14 @@ type Carried = (Arc<dyn Strips>, Arc<Tracker>);
 /// An array of a call: its places with the trackers of its parts, and what they give one another.
 pub(super) type Exchanged<'a> = (&'a [(TileAcc, Arc<Tracker>)], &'a [Route]);
 
-/// Records that the parts of arrays give one another what they have as ghosts beyond borders.
+/// Records that the parts of arrays give one another what they have as ghosts beyond borders; of each array it is said
+/// whether ghosts of fixed value are due too. What this gives says which parts need no fill of their own then.
 pub(super) fn exchange(
     acc: &TileAcc,
-    arrays: &[Exchanged<'_>],
-    fault: Option<StripFault>,
+    (arrays, fixed): (&[Exchanged<'_>], &[bool]),
     recorded: &'static Location<'static>,
-) {
+) -> Filled {
+    let fault = acc.strip_fault();
     let mut pairs: Vec<(usize, usize)> =
         arrays.iter().flat_map(|(_, routes)| routes.iter().map(|route| (route.from, route.to))).collect();
     pairs.sort_unstable();
@@ -203,23 +233,15 @@ pub(super) fn exchange(
     if fault == Some(StripFault::Lost) {
         pairs.pop();
     }
+    let (direct, kept) = Direct::of(acc, (arrays, fixed), &pairs, recorded);
     // All that is given is recorded first, so that no place waits for what is not recorded.
     let mut given = Vec::new();
-    for (from, to) in pairs {
-        let (mut give, mut take, mut places) = (Vec::new(), Vec::new(), None);
-        for (parts, routes) in arrays {
-            for route in routes.iter().filter(|route| (route.from, route.to) == (from, to)) {
-                let (giver, taker) = (&parts[from], &parts[to]);
-                give.push((route.strips.clone(), giver.1.clone()));
-                take.push((route.strips.clone(), taker.1.clone()));
-                places = Some((&giver.0, &taker.0));
-            }
-        }
-        let Some((giver, taker)) = places else { continue };
-        let transport = acc.transport(from, to);
-        let bytes: Vec<usize> = take.iter().map(|(strips, _): &Carried| strips.given().bytes).collect();
-        let message = transport.begin(&bytes);
-        let node = record_give(giver, give, (&message, transport.stays()), recorded);
+    for (from, to) in pairs.into_iter().filter(|pair| !direct.pairs.contains(pair)) {
+        let (Some(giver), Some(taker)) = (acc.places().get(from), acc.places().get(to)) else { continue };
+        let (give, take) = carried(arrays, (from, to));
+        let bytes: Vec<usize> = take.iter().map(|(strips, _)| strips.given().bytes).collect();
+        let message = acc.transport(from, to).begin(&bytes);
+        let node = record_give(giver, give, &message, recorded);
         let message: Arc<dyn Message> = match fault {
             // As if it had run before the other one.
             Some(StripFault::MissingWait) => Arc::new(Handed::of(bytes.into_iter().map(Letter::new).collect())),
@@ -227,8 +249,21 @@ pub(super) fn exchange(
         };
         given.push((message.arrival().unwrap_or(node), taker, take, message));
     }
+    direct.record(acc, arrays, fault, recorded);
     for (node, taker, take, message) in given {
         record_take(taker, take, message, &node, recorded);
+    }
+    drop(kept);
+    Filled(direct)
+}
+
+/// What an exchange says of the parts of arrays.
+pub(super) struct Filled(Direct);
+
+impl Filled {
+    /// Whether the fill of a part is done with.
+    pub fn has(&self, tracker: &Arc<Tracker>) -> bool {
+        self.0.owes(tracker)
     }
 }
 
@@ -264,11 +299,11 @@ unsafe fn packed_here((strips, tracker): &Carried) -> Letter {
     letter
 }
 
-/// Records that a message is made. The letters may stay on the device if who takes them is there.
+/// Records that a message is made.
 fn record_give(
     place: &TileAcc,
     give: Vec<Carried>,
-    (message, stays): (&Arc<dyn Message>, bool),
+    message: &Arc<dyn Message>,
     recorded: &'static Location<'static>,
 ) -> Arc<Node> {
     let has_ghosts = give.iter().any(|(strips, _)| strips.gives_ghosts());
@@ -278,7 +313,7 @@ fn record_give(
     let on_device = place.core().device.is_some() && (!has_ghosts || kept.is_some());
     let message = message.clone();
     let work = if on_device {
-        Work::Device(Box::new(move |queue| send(queue, give, message, stays)))
+        Work::Device(Box::new(move |queue| send(queue, give, message)))
     } else {
         Work::Host(Box::new(move || {
             // SAFETY: the node's touches keep all work away that writes the boxes.
@@ -292,31 +327,23 @@ fn record_give(
 
 /// What an array gives, as the commands of a node bring it.
 enum Coming {
-    /// All in a passage, which stays on the device or is at the host.
-    Passage(OnTheWay, bool),
+    /// All in a passage.
+    Passage(OnTheWay),
     /// Some boxes; the host had the others.
     Some(Letter, Option<Sent>),
 }
 
-/// Puts what makes a message into the stream of a node. It `stays` where it is for a place on the same device.
-fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>, stays: bool) -> Result<Done, Error> {
+/// Puts what makes a message into the stream of a node.
+fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>) -> Result<Done, Error> {
     let mut all = Vec::new();
     queue.enqueue(|| {
         for (strips, tracker) in &give {
             let storage = tracker.storage();
-            if stays {
-                // SAFETY: the storage is that of the array; the node's touches keep all work away that writes the
-                // boxes.
-                if let Some(packed) = unsafe { strips.pack_there(queue, storage)? } {
-                    all.push(Coming::Passage(packed, true));
-                    continue;
-                }
-            }
-            // SAFETY: as above.
+            // SAFETY: the storage is that of the array; the node's touches keep all work away that writes the boxes.
             let (sent, here) = unsafe { strips.send(queue, storage)? };
             if let (Some(_), true) = (&sent, here.is_empty()) {
                 // The batch is all that is given, in the same order.
-                all.extend(sent.map(|(_, coming)| Coming::Passage(coming, false)));
+                all.extend(sent.map(|(_, coming)| Coming::Passage(coming)));
                 continue;
             }
             let mut letter = Letter::new(strips.given().bytes);
@@ -332,9 +359,7 @@ fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>, stays:
     Ok(Box::new(move || {
         let letters = give.iter().zip(all).map(|((strips, _), coming)| {
             match coming {
-                Coming::Passage(coming, stays) => {
-                    Letter::Passage { passage: coming.passage, of: device.clone(), stays, bytes: strips.given().bytes }
-                }
+                Coming::Passage(coming) => Letter::Passage { passage: coming.passage, of: device.clone() },
                 Coming::Some(mut letter, sent) => {
                     if let Some((batch, coming)) = sent {
                         // SAFETY: the batch is in the passage by now, and the letter has room for all.
@@ -383,7 +408,6 @@ fn record_take(
     } else {
         Work::Host(Box::new(move || {
             for ((strips, tracker), mut letter) in take.iter().zip(message.receive()?) {
-                letter.bring_home()?;
                 // SAFETY: the storage is that of the array; the node's touches keep all others away.
                 unsafe { strips.unpack(tracker.storage(), letter.start()) };
                 letter.end();
@@ -400,13 +424,8 @@ fn receive(queue: &Queue<'_>, take: Vec<Carried>, message: Arc<dyn Message>) -> 
     let (mut coming, mut held) = (Vec::new(), Vec::new());
     queue.enqueue(|| {
         for ((strips, tracker), letter) in take.iter().zip(message.receive()?) {
-            let from = match letter {
-                Letter::Passage { passage, stays: true, .. } => Packed::Device(passage),
-                letter => {
-                    held.push(letter);
-                    Packed::Host(held.last_mut().map_or(std::ptr::null_mut(), Letter::start))
-                }
-            };
+            held.push(letter);
+            let from = held.last_mut().map_or(std::ptr::null_mut(), Letter::start);
             // SAFETY: the storage is that of the array, whose regions the node's touches have brought and keep all
             // others from; the letter is held until the work is done.
             coming.push(unsafe { strips.receive(queue, tracker.storage(), from)? });

@@ -76,7 +76,7 @@ without_compiler! {
 
 fn sim_device() -> &'static Device {
     static DEVICE: OnceLock<Device> = OnceLock::new();
-    DEVICE.get_or_init(|| sim::open(sim::SimDevice::new().memory(64 << 20)).unwrap())
+    DEVICE.get_or_init(|| sim::open(sim::SimDevice::new().memory(64 << 20), None).unwrap())
 }
 
 fn host_device() -> &'static Device {

@@ -48,8 +48,13 @@ pub(crate) const COPIES: usize = STREAMS;
 /// And two for what packs and unpacks what moves: to the device, and from it.
 pub(crate) const PACKS: [usize; 2] = [COPIES + 1, COPIES + 2];
 
+/// And two whose kernels run before those of other streams: for what places give one another, and for the cells that
+/// they give.
+pub(crate) const STRIPS: usize = COPIES + 3;
+pub(crate) const EDGES: usize = COPIES + 4;
+
 /// Streams in all.
-pub(crate) const ALL_STREAMS: usize = COPIES + 3;
+pub(crate) const ALL_STREAMS: usize = COPIES + 5;
 
 /// How long a thread looks for what a GPU may end at any moment before it sleeps: to wake takes 10 to 100 µs, and three
 /// threads may have to, one after the other. Where there are few cores others need them meanwhile.
@@ -449,6 +454,12 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Lets a stream wait for an event of another one.
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error>;
 
+    /// Whether kernels of this device may read the memory of the other one, and its streams wait for events of that.
+    /// Asked once for each pair; what the driver has to be told, it is told then.
+    fn reaches(&self, _other: &dyn Backend) -> bool {
+        false
+    }
+
     /// Sends what is queued to the device, where the driver does not do so by itself.
     fn flush(&self, _stream: usize) -> Result<(), Error> {
         Ok(())
@@ -465,6 +476,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     /// Says that what the host does from now on comes after all that was settled by [`Event::settle`].
     fn caught_up(&self) {}
+
+    /// The device as others of its driver know it, where these may reach it.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 
     /// The simulated device, if it is one: for its report.
     fn simulated(&self) -> Option<&sim::Sim> {

@@ -239,6 +239,22 @@ impl DeviceCore {
         &self.opened.backend
     }
 
+    /// The device with what all accelerators on it share.
+    pub fn opened(&self) -> &Arc<Opened> {
+        &self.opened
+    }
+
+    /// What tells it from other devices of the process.
+    pub fn id(&self) -> usize {
+        Arc::as_ptr(&self.opened).addr()
+    }
+
+    /// Whether its kernels read the memory of the other device, which reads its memory.
+    pub fn is_joined_to(&self, other: &DeviceCore) -> bool {
+        let (one, two) = (self.backend(), other.backend());
+        Arc::ptr_eq(one, two) || (one.reaches(&**two) && two.reaches(&**one))
+    }
+
     /// What trials found.
     pub fn winners(&self) -> &Found<TrialKey, Winner> {
         &self.opened.winners

@@ -9,6 +9,7 @@ use crate::device::timeline::Stats;
 pub(crate) struct Counts {
     uploaded: AtomicU64,
     downloaded: AtomicU64,
+    strips: AtomicU64,
     launches: AtomicU64,
     evictions: AtomicU64,
     passes: AtomicU64,
@@ -32,6 +33,11 @@ impl Counts {
     /// So many bytes were copied from it.
     pub fn download(&self, bytes: usize) {
         add(&self.downloaded, bytes as u64);
+    }
+
+    /// So many bytes came from the device of another place.
+    pub fn strips(&self, bytes: usize) {
+        add(&self.strips, bytes as u64);
     }
 
     /// Bytes copied to the device and from it so far.
@@ -78,6 +84,7 @@ impl Counts {
         Stats {
             h2d_bytes,
             d2h_bytes,
+            strip_bytes: of(&self.strips),
             launches: of(&self.launches),
             evictions: of(&self.evictions),
             passes: of(&self.passes),

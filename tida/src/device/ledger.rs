@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn work_that_streams_does_with_what_others_leave() {
         let spec = crate::backend::sim::SimDevice::new().memory(1 << 20);
-        let opened = Arc::new(Opened::new(crate::backend::sim::open(spec).unwrap()));
+        let opened = Arc::new(Opened::new(crate::backend::sim::open(spec, None).unwrap()));
         let device = DeviceCore::new(opened.clone(), PlansAsked::default(), None);
         let room = device.reserve_rest(Purpose::Chains, u64::MAX);
         assert_eq!(room.bytes(), device.budget());

@@ -13,7 +13,8 @@ use crate::grid::GridBox;
 use crate::memory::node::Queue;
 
 impl DeviceLaunch<'_> {
-    /// The ghosts that a launch over this box alone need not read: those that are owed, of arrays whose domain it is.
+    /// The ghosts that a launch over this box alone need not read: those that are owed, of arrays whose domain it is, or all of
+    /// it along the axes that have such ghosts.
     pub(super) fn ghosts_inside(&self, cells: &GridBox<4>) -> Vec<Ghosts> {
         let kernel = &self.prepared.kernel;
         let all = self.args.iter().zip(&kernel.args).zip(&self.prepared.analysis.args).enumerate();
@@ -22,7 +23,13 @@ impl DeviceLaunch<'_> {
             let owed = array.storage.owed_ghosts().filter(|_| array.ring.is_none())?;
             let near = || reads_near(of.access, usage.accesses.iter());
             let faces = owed.faces[4 - kernel.rank..].to_vec();
-            (owed.domain == *cells && near()).then_some(Ghosts { arg: u8::try_from(number).ok()?, faces })
+            // Each face by itself: the box reaches from the one to the other, or there is nothing owed beyond them.
+            let spans = |axis: usize| {
+                let (lo, hi) = (cells.lo[axis] == owed.domain.lo[axis], cells.hi[axis] == owed.domain.hi[axis]);
+                (lo && hi) || owed.faces[axis].iter().all(|beyond| beyond.layers == 0)
+            };
+            let found = owed.domain.contains_box(cells) && (0..4).all(spans);
+            (found && near()).then_some(Ghosts { arg: u8::try_from(number).ok()?, faces })
         })
         .collect()
     }

@@ -184,7 +184,7 @@ pub(crate) struct WideLayout {
 }
 
 /// As [`Region`]. The axes put in front have origin and stride 0.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WideRegion {
     pub valid: GridBox<4>,
     pub grown: GridBox<4>,

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::layout::WideLayout;
 use super::storage::Storage;
-use crate::backend::{COPIES, Event, Lane, Memory};
+use crate::backend::{ALL_STREAMS, Event, Lane, Memory};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::Error;
@@ -24,6 +24,10 @@ pub(crate) enum Work {
     Both(HostWork),
     /// Work on the device: it puts its commands into a stream and returns.
     Device(DeviceWork),
+    /// Brings strips from another place, in a stream of their own.
+    Strips(StripWork),
+    /// A sweep on the device whose cells at borders come first, in a stream of their own.
+    Split(SplitWork),
     /// A part of what several nodes do together, which finishes it.
     Shared(SharedWork),
     /// Done by the launch of another node, which is before this one: it ends with that.
@@ -35,6 +39,27 @@ pub(crate) type HostWork = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 
 /// See [`Work::Device`]. What it gives runs once the device has done all of it.
 pub(crate) type DeviceWork = Box<dyn FnOnce(&Queue<'_>) -> Result<Done, Error> + Send>;
+
+/// Planes of the first axis: those from the one number on, before the other one.
+pub(crate) type Planes = SmallVec<[(i64, i64); 2]>;
+
+/// See [`Work::Strips`].
+pub(crate) struct StripWork {
+    pub work: DeviceWork,
+    /// It reads these planes of the other place, and writes beyond the borders of its own.
+    pub planes: Planes,
+    /// Its stream waits for what it comes after; not so where a test plants a mistake.
+    pub waits: bool,
+}
+
+/// See [`Work::Split`].
+pub(crate) struct SplitWork {
+    /// Computes these planes. After that nothing beyond a border is read, and none of these planes.
+    pub edges: DeviceWork,
+    pub planes: Planes,
+    /// Computes the others. It reads nothing beyond a border.
+    pub inside: DeviceWork,
+}
 
 /// Nodes that may run now.
 pub(crate) type Next = SmallVec<[Arc<Node>; 2]>;
@@ -111,11 +136,23 @@ impl Queue<'_> {
         self.device.timed(kind, Label { name, recorded }, self.stream, 0, work)
     }
 
+    /// Runs what puts copies from another place's device into the stream: with a timeline, as a span of it.
+    pub fn bring_strips<T>(
+        &self,
+        recorded: &Location<'_>,
+        bytes: usize,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.device.counts.strips(bytes);
+        let label = Label { name: "strips", recorded };
+        self.device.timed(SpanKind::Strips, label, self.stream, bytes, work)
+    }
+
     /// Runs `f`, which puts commands into streams; if it fails, waits for those that it had put there, so that what
     /// they use may go.
     pub fn enqueue<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         f().inspect_err(|_| {
-            for stream in 0..=COPIES {
+            for stream in 0..ALL_STREAMS {
                 // What the driver says of them now is said again by whoever needs the device next.
                 let _ = self.device.backend().record(stream).and_then(|event| event.finish());
             }
@@ -127,14 +164,35 @@ impl Queue<'_> {
 pub(crate) trait Starts: Send + Sync {
     /// Has a node run, for which nothing else has to run before.
     fn start(self: Arc<Self>, node: Arc<Node>);
+
+    /// Waits until a node that belongs to it has finished.
+    fn wait_for_end(self: Arc<Self>, node: &Node);
 }
 
 /// Where the commands of a node are.
 #[derive(Debug)]
 pub(crate) struct Launched {
+    /// The device: see [`DeviceCore::id`].
+    pub device: usize,
     pub stream: usize,
     /// Their end; none if the driver could not mark it.
     pub event: Option<Arc<dyn Event>>,
+    /// What came first.
+    pub early: Option<Early>,
+}
+
+/// The end of what a sweep did first: these planes. See [`SplitWork`].
+#[derive(Clone, Debug)]
+pub(crate) struct Early {
+    pub event: Arc<dyn Event>,
+    pub planes: Planes,
+}
+
+impl Early {
+    /// Whether all of some planes are among these.
+    pub fn has(&self, planes: &Planes) -> bool {
+        planes.iter().all(|(lo, hi)| self.planes.iter().any(|(first, end)| first <= lo && hi <= end))
+    }
 }
 
 /// A recorded piece of work.
@@ -150,6 +208,8 @@ pub(crate) struct Node {
     pub recorded: &'static Location<'static>,
     /// It works on the device, with the data there; else on the host.
     pub on_device: bool,
+    /// It brings strips from another place.
+    brings: AtomicBool,
     /// The chain that it is a part of.
     pub chain: Option<u64>,
     /// Unfinished predecessors, plus one while it is still being recorded.
@@ -198,6 +258,7 @@ impl Node {
             name,
             recorded,
             on_device,
+            brings: AtomicBool::new(false),
             chain,
             waiting: AtomicUsize::new(1),
             links: Mutex::default(),
@@ -212,6 +273,16 @@ impl Node {
     pub fn set_home(&self, home: Arc<dyn Starts>) {
         // Nobody else says so.
         let _ = self.home.set(home);
+    }
+
+    /// Whether it is one of who asks, as all are where nobody was said to start them.
+    pub fn is_of<T>(&self, core: &Arc<T>) -> bool {
+        self.home.get().is_none_or(|home| std::ptr::addr_eq(Arc::as_ptr(home), Arc::as_ptr(core)))
+    }
+
+    /// Whether it brings strips from another place.
+    pub fn brings_strips(&self) -> bool {
+        self.brings.load(Ordering::Relaxed)
     }
 
     /// Who starts it, if that was said.
@@ -302,6 +373,7 @@ impl Node {
 
     /// Gives it its work. Only while it is being recorded.
     pub fn set_work(&self, work: Work) {
+        self.brings.store(matches!(work, Work::Strips(_)), Ordering::Relaxed);
         self.lock().work = Some(work);
     }
 

@@ -150,7 +150,7 @@ fn wait_for(device: &DeviceCore, stream: usize) {
 
 impl Storage {
     /// How a region lies in the device's memory.
-    fn site(&self, region: usize, of: &WideRegion) -> Site {
+    pub(crate) fn site(&self, region: usize, of: &WideRegion) -> Site {
         Site { start: self.offset(region), cells: self.values_there(of), shift: 0 }
     }
 
@@ -411,38 +411,10 @@ impl Storage {
         Ok(OnTheWay { passage, _copies: copies, _array: memory })
     }
 
-    /// Puts what packs a batch on the device, where it stays in a passage, into the stream of a piece of work; or what
-    /// unpacks it from there, if there is one. Gives what is to be held until it is done.
-    ///
-    /// # Errors
-    /// As [`Storage::put_home`].
-    ///
-    /// # Safety
-    /// The array has this geometry, and the device has the regions with their newest values. The work comes after all
-    /// that writes the boxes, or touches them if they are unpacked, and before all that will. The batch is in the
-    /// passage, packed by work of the same device that has ended.
-    pub(crate) unsafe fn move_boxes(
-        &self,
-        queue: &Queue<'_>,
-        array: Array<'_>,
-        batch: &Batch,
-        packed: Option<Passage>,
-    ) -> Result<OnTheWay, Error> {
-        let Queue { device, stream, .. } = *queue;
-        let (memory, backend, packs) = (self.device_memory(device)?, device.backend(), packed.is_none());
-        let mut passage = packed.unwrap_or_else(|| device.passages().take(backend, batch.bytes));
-        let copies = self.copies(device, array, &batch.parts, packs)?;
-        let through = passage.on_device(backend)?;
-        let (to, from) = if packs { (through, &*memory) } else { (&*memory, through) };
-        // SAFETY: parts lie in the array's memory, and packed in the passage; the rest is the caller's promise.
-        unsafe { copies.run(stream, to, from) }.inspect_err(|_| wait_for(device, stream))?;
-        Ok(OnTheWay { passage, _copies: Some(copies), _array: memory })
-    }
-
-    /// Whether the device alone has the newest values of the regions of all these boxes.
-    pub(crate) fn are_there(&self, boxes: &[OfRegion]) -> bool {
-        let (memory, _, here) = self.parted(boxes);
-        memory.is_some() && here.is_empty()
+    /// The device's memory of the array, if that has the newest values of the regions of all these parts.
+    pub(crate) fn memory_of(&self, parts: &[PackedBox]) -> Option<Arc<Memory>> {
+        let (memory, held) = self.held(parts.iter().map(|part| part.region));
+        memory.filter(|_| held.iter().all(|held| held.is_on_device))
     }
 
     /// Changes boxes of regions that have their newest values on the device, there: `give` puts the values of a batch

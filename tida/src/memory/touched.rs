@@ -26,6 +26,8 @@ pub(crate) struct ArrayTouch {
     pub write: bool,
     /// It is read as a whole array.
     pub whole: bool,
+    /// What is read around a plane is not the same everywhere.
+    pub uneven: bool,
 }
 
 impl ArrayTouch {
@@ -113,11 +115,13 @@ impl ArrayTouch {
             scale: Scale::Same,
             write: false,
             whole: false,
+            uneven: false,
         }
     }
 
     pub fn add(&mut self, touch: &BoxTouch) {
         self.whole |= touch.whole;
+        self.uneven |= touch.read.is_some() && touch.around.is_none();
         self.scale = touch.scale;
         let place = self.regions.binary_search_by_key(&touch.region, |(number, _)| *number).unwrap_or_else(|place| {
             self.regions.insert(place, (touch.region, RegionTouch::default()));

@@ -18,8 +18,8 @@ use crate::error::Error;
 pub(crate) enum Letter {
     /// In memory of the host, aligned as threads copy it.
     Values(Vec<u128>),
-    /// In a passage of a device: in the host's memory, or on that device if it is for a place there.
-    Passage { passage: Passage, of: Arc<DeviceCore>, stays: bool, bytes: usize },
+    /// In a passage of a device, in the host's memory.
+    Passage { passage: Passage, of: Arc<DeviceCore> },
 }
 
 impl Letter {
@@ -36,21 +36,9 @@ impl Letter {
         }
     }
 
-    /// Brings it to the host's memory, if it stayed on a device.
-    ///
-    /// # Errors
-    /// A copy that failed.
-    pub fn bring_home(&mut self) -> Result<(), Error> {
-        let Letter::Passage { passage, of, stays: true, bytes } = self else { return Ok(()) };
-        let to = passage.host.start();
-        let from = passage.on_device(of.backend())?;
-        // SAFETY: both memories have room for the batch, which the work that packed it has left there.
-        unsafe { of.download_now(from, 0, to, *bytes) }
-    }
-
     /// Gives back what it lay in.
     pub fn end(self) {
-        if let Letter::Passage { passage, of, .. } = self {
+        if let Letter::Passage { passage, of } = self {
             of.passages().give(passage);
         }
     }
@@ -58,8 +46,11 @@ impl Letter {
 
 /// Carries messages from one place to another.
 pub(crate) trait Transport: Debug + Send + Sync {
-    /// Whether letters may stay on the device of who gives: who takes is on the same one.
-    fn stays(&self) -> bool;
+    /// Whether the device of who takes reads the memory of the device of who gives, and both wait for events of one
+    /// another in their streams. Then what lies on both needs no message.
+    fn reads_there(&self) -> bool {
+        false
+    }
 
     /// Begins a message with a letter of so many bytes for each array. Called once for each message, in the order of
     /// the program, before anything of it is recorded: for a transport to another process at both ends.
@@ -90,19 +81,19 @@ pub(crate) trait Message: Debug + Send + Sync {
 /// Between places of this process.
 #[derive(Debug)]
 pub(crate) struct Within {
-    stays: bool,
+    reads_there: bool,
 }
 
 impl Within {
     /// Between the devices of two places, if they have any.
     pub fn between(from: Option<&DeviceCore>, to: Option<&DeviceCore>) -> Within {
-        Within { stays: from.zip(to).is_some_and(|(from, to)| Arc::ptr_eq(from.backend(), to.backend())) }
+        Within { reads_there: from.zip(to).is_some_and(|(from, to)| from.is_joined_to(to)) }
     }
 }
 
 impl Transport for Within {
-    fn stays(&self) -> bool {
-        self.stays
+    fn reads_there(&self) -> bool {
+        self.reads_there
     }
 
     fn begin(&self, _letters: &[usize]) -> Arc<dyn Message> {

@@ -215,7 +215,7 @@ impl Core {
         self.close_all(recorder);
         let by = Ended::Beside { name: "a ghost fill", recorded, why: OTHER };
         let open = self.open_chain(recorder, kind, room, by);
-        let node = Node::new("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
+        let node = self.node("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.add();
         open.gate.add();
         open.chain.ghosts(node.clone(), tracker, fixed);

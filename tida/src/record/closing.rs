@@ -6,16 +6,18 @@ use super::chains::OpenChain;
 use super::driver::{Core, Recorder, lock};
 use super::fuse::Fusing;
 use super::hybrid::Pace;
+use super::strips::split;
 use super::sweep::OpenSweep;
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
 use crate::launch::pieces::run_boxes;
 use crate::launch::step::Launch;
-use crate::memory::node::{DeviceWork, Done, Node, Queue, Work};
+use crate::memory::node::{DeviceWork, Done, Node, Queue, SplitWork, Work};
 use crate::memory::touched::touched;
 use crate::program::place::Kind;
 use crate::run::chain::Chain;
 use crate::run::chain::wave::LONG;
-use crate::run::op::{Op, Sweep};
+use crate::run::op::{Edges, Op, Sweep};
 use crate::run::streamed::Ended;
 
 impl Core {
@@ -77,15 +79,17 @@ impl Core {
         }
         let (name, recorded, core) = (node.name, node.recorded, self.clone());
         let cells = sweep.cells();
-        node.set_work(match (&self.device, node.on_device) {
-            (Some(_), true) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
+        let edges = sweep.edges.clone().filter(|_| node.on_device && ends.is_none() && pace.is_none());
+        node.set_work(match (&self.device, node.on_device, edges) {
+            (Some(_), true, Some(edges)) => split_in_two(&node, Arc::new(sweep), edges),
+            (Some(_), true, None) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished.
                 unsafe {
                     let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
                     both.unwrap_or_else(|| sweep.enqueue(queue))
                 }
             })),
-            (Some(device), false) => {
+            (Some(device), false, _) => {
                 let device = device.clone();
                 Work::Host(Box::new(move || {
                     device.backend().caught_up();
@@ -100,7 +104,7 @@ impl Core {
                     })
                 }))
             }
-            (None, _) => {
+            (None, ..) => {
                 Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*sweep.launch, sweep.boxes()))))
             }
         });
@@ -127,6 +131,31 @@ pub(super) fn on_device(
         });
         swept.map_err(|error| without_room(error, &*sweep.launch))
     })
+}
+
+/// What the node of a sweep does that computes some planes first.
+fn split_in_two(node: &Node, sweep: Arc<Sweep>, edges: Edges) -> Work {
+    let [first, others] = split(&sweep, &edges);
+    let over = |boxes: Vec<(usize, GridBox<4>)>, apart: bool| {
+        on_device(node, sweep.clone(), None, move |sweep, queue| {
+            // One by one: a launch over a box alone may read cells in place of ghosts.
+            let each = boxes.chunks(if apart { 1 } else { boxes.len().max(1) });
+            let mut begun = Vec::new();
+            queue.enqueue(|| {
+                for boxes in each {
+                    // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                    begun.push(unsafe { sweep.enqueue_boxes(queue, boxes)? });
+                }
+                Ok(())
+            })?;
+            Ok(Box::new(move || {
+                let failed = begun.into_iter().filter_map(|done: Done| done().err());
+                Error::earliest(failed).map_or(Ok(()), Err)
+            }))
+        })
+    };
+    let (edges_work, inside) = (over(first, true), over(others, false));
+    Work::Split(SplitWork { edges: edges_work, planes: edges.planes, inside })
 }
 
 /// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.

@@ -27,6 +27,10 @@ pub(crate) const PAUSE: Duration = Duration::from_micros(200);
 /// So long a silence ends a chain: each pass over the link takes longer than that.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(5);
 
+/// From so many bytes of its arrays on a sweep computes what other places wait for first: for fewer, a launch more costs
+/// as much as the strips do.
+pub(crate) const EDGES_FROM: u64 = 48 << 20;
+
 /// How long recorded work waits for more, and what becomes of it.
 pub(crate) struct Waits {
     /// Nodes recorded and not finished, at most.
@@ -37,6 +41,8 @@ pub(crate) struct Waits {
     pub patience: Duration,
     /// Sweeps that read the same arrays may run as one.
     pub joins: bool,
+    /// Sweeps over arrays of at least so many bytes compute what other places wait for first.
+    pub edges_from: u64,
     /// The part of the cells that the device takes of loops on both sides, if that is not to be measured.
     pub share: Option<f64>,
 }
@@ -86,6 +92,8 @@ pub(super) struct Rules {
     pub stream_from: u64,
     /// Sweeps that read the same arrays may run as one.
     pub joins: bool,
+    /// See [`Waits::edges_from`].
+    pub edges_from: u64,
 }
 
 /// What recording changes.
@@ -142,7 +150,13 @@ impl Core {
             residents: Residents::default(),
             host,
             timeline,
-            rules: Rules { pause: waits.pause, patience: waits.patience, stream_from, joins: waits.joins },
+            rules: Rules {
+                pause: waits.pause,
+                patience: waits.patience,
+                stream_from,
+                joins: waits.joins,
+                edges_from: waits.edges_from,
+            },
             recorder: Mutex::default(),
             recorded: Condvar::new(),
             chains: Mutex::default(),

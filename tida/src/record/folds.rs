@@ -77,7 +77,7 @@ impl Core {
         let mut recorder = lock(&self.recorder);
         self.settle_held(&mut recorder);
         let chain = self.chain_for(&mut recorder, work, place).map(|(number, _)| number);
-        let node = Node::new(work.name, work.recorded, work.key.on_device, chain);
+        let node = self.node(work.name, work.recorded, work.key.on_device, chain);
         self.after_evictions(&node);
         self.unfinished.add();
         add_touches(&node, work.touches);

@@ -21,6 +21,7 @@ pub(crate) mod recording;
 pub(crate) mod repeat;
 mod residents;
 pub(crate) mod running;
+pub(crate) mod strips;
 pub(crate) mod sweep;
 pub(crate) mod unfinished;
 pub(crate) mod wait;

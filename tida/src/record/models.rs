@@ -164,7 +164,7 @@ fn launches() {
         let (first, data, runs) = (first.clone(), data.clone(), runs.clone());
         thread::spawn(move || {
             data[0].write();
-            let launched = first.set_launched(Launched { stream: 0, event: None });
+            let launched = first.set_launched(Launched { device: 0, stream: 0, event: None, early: None });
             data[1].write();
             let ended = first.finish(Ok(()));
             launched.iter().chain(&ended).for_each(&runs);

@@ -139,7 +139,7 @@ impl Core {
             Some(Kind::Planes) => turn,
             Some(_) => None,
         };
-        let node = Node::new(tile.name, tile.recorded, tile.key.on_device, chain);
+        let node = self.node(tile.name, tile.recorded, tile.key.on_device, chain);
         if tile.key.on_device {
             self.after_evictions(&node);
         }
@@ -163,6 +163,21 @@ impl Core {
         recorder.open.push(sweep);
         self.wake_driver(&mut recorder);
         side
+    }
+
+    /// A node that is still being recorded. Places say whose it is: those of others may start it.
+    pub(super) fn node(
+        self: &Arc<Core>,
+        name: &'static str,
+        recorded: &'static Location<'static>,
+        on_device: bool,
+        chain: Option<u64>,
+    ) -> Arc<Node> {
+        let node = Node::new(name, recorded, on_device, chain);
+        if self.is_place {
+            node.set_home(self.clone());
+        }
+        node
     }
 
     /// Records any other work.
@@ -214,16 +229,13 @@ impl Core {
             let why = "works on its arrays, or needs its results";
             self.close_chain(&mut recorder, Ended::Beside { name, recorded, why });
         }
-        let node = Node::new(name, recorded, is_on_device, None);
+        let node = self.node(name, recorded, is_on_device, None);
         self.unfinished.add();
         node.set_work(work);
         if takes_memory {
             self.after_evictions(&node);
         }
         touches.iter().for_each(|touch| touch_all(&node, touch));
-        if self.is_place && !after.is_empty() {
-            node.set_home(self.clone());
-        }
         for before in after {
             node.wait_for(before, Need::Value);
         }
@@ -275,7 +287,7 @@ impl Core {
                     ended
                 }))
             })),
-            other @ (Work::Shared(_) | Work::Within(_)) => other,
+            other @ (Work::Shared(_) | Work::Within(_) | Work::Strips(_) | Work::Split(_)) => other,
         }
     }
 }

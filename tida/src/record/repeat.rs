@@ -52,7 +52,7 @@ impl Sweep {
     fn with_filled(&self, filled: Option<&Arc<Tracker>>) -> Sweep {
         let refilled = filled.map(|tracker| tracker.storage().clone()).into_iter().collect();
         let (launch, boxes, arrays) = (self.launch.clone(), self.boxes.clone(), self.arrays.clone());
-        Sweep { launch, boxes, listed: None, arrays, turn: self.turn, refilled }
+        Sweep { launch, boxes, listed: None, arrays, turn: self.turn, refilled, edges: None }
     }
 }
 

@@ -4,17 +4,20 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
 use super::driver::{Core, lock};
-use crate::backend::{Event, Turn};
+use super::wait::until;
+use crate::backend::{Event, STREAMS, Turn};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, host_span};
 use crate::error::Error;
-use crate::memory::node::{DeviceWork, Done, Launched, Next, Node, Queue, Starts, Work};
+use crate::memory::node::{DeviceWork, Done, Early, Launched, Next, Node, Queue, Starts, Work};
 use crate::memory::tracker::Touch;
 
 /// A node whose commands the device has.
 pub(super) struct InFlight {
     core: Arc<Core>,
     node: Arc<Node>,
+    /// Nodes of other places that it came after: they end there, and before it.
+    after: Vec<Arc<Node>>,
     event: Option<Arc<dyn Event>>,
     /// What they gave so far; the rest is known once they are done.
     done: Result<Done, Error>,
@@ -23,7 +26,7 @@ pub(super) struct InFlight {
 impl InFlight {
     /// Waits for the commands, and ends the node.
     pub fn finish(self) {
-        let InFlight { core, node, event, done } = self;
+        let InFlight { core, node, after, event, done } = self;
         // Whatever panics in here, the node ends.
         let ended = || {
             let waited = event.map_or(Ok(()), |event| event.settle());
@@ -34,22 +37,35 @@ impl InFlight {
         let result = catch_unwind(AssertUnwindSafe(ended))
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)));
         core.device.iter().for_each(|device| device.ended());
+        // They were put into streams before this one: no two places wait for each other here.
+        after.iter().for_each(|other| until(|| other.is_finished()));
         for other in core.finish(&node, result.map_err(|e| node.failed(e))) {
             core.start_node(other);
         }
     }
 }
 
+/// The stream of the node before that was put into one last, of those of this device that any work uses; or the next one.
+pub(super) fn stream_after(device: &DeviceCore, before: &[Arc<Node>]) -> usize {
+    let usual = |at: &&Launched| at.device == device.id() && at.stream < STREAMS;
+    let last = before.iter().filter_map(|other| other.launched()).filter(usual).next_back();
+    last.map_or_else(|| device.any_stream(), |launched| launched.stream)
+}
+
 impl Starts for Core {
     fn start(self: Arc<Core>, node: Arc<Node>) {
         self.start_here(node);
+    }
+
+    fn wait_for_end(self: Arc<Core>, node: &Node) {
+        Core::wait_for_end(&self, node);
     }
 }
 
 impl Core {
     /// Has a node run, where it belongs.
     pub(super) fn start_node(self: &Arc<Core>, node: Arc<Node>) {
-        match node.home().cloned() {
+        match node.home().filter(|_| !node.is_of(self)).cloned() {
             Some(home) => home.start(node),
             None => self.start_here(node),
         }
@@ -84,6 +100,8 @@ impl Core {
                 (Some(Work::Device(work)), None, Some(device)) => {
                     self.launch(device, &node, node.take_before(), Ok(work))
                 }
+                (Some(Work::Strips(work)), None, Some(device)) => self.launch_strips(device, &node, work),
+                (Some(Work::Split(work)), None, Some(device)) => self.launch_split(device, &node, work),
                 (Some(Work::Within(leader)), None, Some(_)) => self.end_with(&node, &leader),
                 (_, Some(poison), Some(device)) if node.on_device => {
                     self.launch(device, &node, node.take_before(), Err(poison))
@@ -98,7 +116,7 @@ impl Core {
                 (_, None, _) => self.finish(&node, Ok(())),
             };
             // Work of the host belongs to the pool's threads.
-            let here = ready.last().is_some_and(|node| (in_pool || node.on_device) && node.home().is_none());
+            let here = ready.last().is_some_and(|node| (in_pool || node.on_device) && node.is_of(&self));
             next = if here { ready.pop() } else { None };
             for other in ready {
                 self.start_node(other);
@@ -115,41 +133,56 @@ impl Core {
         before: Vec<Arc<Node>>,
         work: Result<DeviceWork, Error>,
     ) -> Next {
-        let places = || before.iter().filter_map(|b| b.launched());
-        let stream = places().next_back().map_or_else(|| device.any_stream(), |launched| launched.stream);
+        let (id, stream) = (device.id(), stream_after(device, &before));
         let queue = Queue { device, stream, rings: &[], refilled: &[], lane: None };
-        let backend = device.backend();
-        let _turn = Turn::begin();
-        let run = || {
-            for other in places().filter(|other| other.stream != stream) {
-                if let Some(event) = &other.event {
-                    backend.wait(stream, &**event)?;
+        self.put_into(&queue, node, &before, || {
+            for other in before.iter().filter_map(|b| b.launched()) {
+                if let Some(event) = other.event.as_ref().filter(|_| (other.device, other.stream) != (id, stream)) {
+                    device.backend().wait(stream, &**event)?;
                 }
             }
-            work?(&queue)
-        };
+            Ok((work?(&queue)?, None))
+        })
+    }
+
+    /// Puts the commands of a node into streams, of which that of `queue` ends last; gives the nodes that may run now.
+    pub(super) fn put_into(
+        self: &Arc<Core>,
+        queue: &Queue<'_>,
+        node: &Arc<Node>,
+        before: &[Arc<Node>],
+        run: impl FnOnce() -> Result<(Done, Option<Early>), Error>,
+    ) -> Next {
+        let (backend, stream, device) = (queue.device.backend(), queue.stream, queue.device.id());
+        let _turn = Turn::begin();
         let done = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)))
             .map_err(|e| node.failed(e));
         let mark = || backend.end(stream).and_then(|event| backend.flush(stream).map(|()| event));
         let event = catch_unwind(AssertUnwindSafe(mark))
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)));
+        let (done, early) = match done {
+            Ok((done, early)) => (Ok(done), early),
+            Err(error) => (Err(error), None),
+        };
         let (event, done) = match event {
             Ok(event) => (Some(event), done),
             Err(error) => (None, done.and(Err(error))),
         };
+        let after = before.iter().filter(|other| !other.is_of(self)).cloned().collect();
         // Nodes finish in the order that they come here: one that needs this one comes later.
-        self.put(InFlight { core: self.clone(), node: node.clone(), event: event.clone(), done });
-        node.set_launched(Launched { stream, event })
+        self.put(InFlight { core: self.clone(), node: node.clone(), after, event: event.clone(), done });
+        node.set_launched(Launched { device, stream, event, early })
     }
 
     /// A node that another one has put into a stream: it ends with that one. Gives the nodes that may run now.
     pub(super) fn end_with(self: &Arc<Core>, node: &Arc<Node>, leader: &Node) -> Next {
-        node.take_before();
-        let (stream, event) = leader.launched().map_or((0, None), |at| (at.stream, at.event.clone()));
+        let after = node.take_before().into_iter().filter(|other| !other.is_of(self)).collect();
+        let at = leader.launched().map_or((0, 0, None), |at| (at.device, at.stream, at.event.clone()));
+        let (device, stream, event) = at;
         let done: Result<Done, Error> = Ok(Box::new(|| Ok(())));
-        self.put(InFlight { core: self.clone(), node: node.clone(), event: event.clone(), done });
-        node.set_launched(Launched { stream, event })
+        self.put(InFlight { core: self.clone(), node: node.clone(), after, event: event.clone(), done });
+        node.set_launched(Launched { device, stream, event, early: None })
     }
 
     /// Gives a node to the thread that ends it.

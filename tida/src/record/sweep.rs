@@ -88,8 +88,14 @@ impl OpenSweep {
     /// be filled too.
     pub fn is_refilled(open: &mut [Box<OpenSweep>], tracker: &Arc<Tracker>) -> bool {
         let waits = open.iter().all(|sweep| sweep.work.turn.is_none() && sweep.kind.is_none());
-        let touches = |sweep: &&mut Box<OpenSweep>| sweep.work.array(tracker).is_some();
-        let Some(sweep) = open.iter_mut().rev().find(touches) else { return false };
+        OpenSweep::tell_refilled(open, tracker).is_some() && waits
+    }
+
+    /// The same, and which one that is.
+    pub fn tell_refilled(open: &mut [Box<OpenSweep>], tracker: &Arc<Tracker>) -> Option<usize> {
+        let touches = |sweep: &Box<OpenSweep>| sweep.work.array(tracker).is_some();
+        let number = open.iter().rposition(touches)?;
+        let sweep = open.get_mut(number)?;
         let usual = sweep.key.on_device && !sweep.key.checked && sweep.node.chain.is_none() && sweep.pace.is_none();
         // A fill before this one waits for the sweep, which must not wait for it.
         let again = sweep.work.refilled.iter().any(|storage| Arc::ptr_eq(storage, tracker.storage()));
@@ -100,7 +106,7 @@ impl OpenSweep {
             touch_all(&sweep.node, &touch);
             sweep.work.refilled.push(tracker.storage().clone());
         }
-        waits && tells
+        tells.then_some(number)
     }
 
     /// Whether it is held back once it takes no more tiles, for steps after it that run with it.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::driver::{Core, lock};
 use crate::backend::looks_for;
@@ -39,6 +39,18 @@ fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
         std::hint::spin_loop();
     }
 }
+
+/// Waits for what another thread is about to do.
+pub(super) fn until(done: impl Fn() -> bool) {
+    if soon(|| done().then_some(())).is_none() {
+        while !done() {
+            std::thread::sleep(LOOKS_AGAIN);
+        }
+    }
+}
+
+/// How often a thread looks for what may take long.
+const LOOKS_AGAIN: Duration = Duration::from_micros(50);
 
 thread_local! {
     /// The thread runs a kernel.
@@ -148,8 +160,12 @@ impl Core {
         facts.is_some_and(|facts| facts.gpu && !facts.native)
     }
 
-    fn wait_for_end(self: &Arc<Core>, node: &Node) {
-        self.unfinished.wait_for(node, |done| self.wait_until(done));
+    /// Waits for a node, where its end is told.
+    pub(super) fn wait_for_end(self: &Arc<Core>, node: &Node) {
+        match node.home().filter(|_| !node.is_of(self)) {
+            Some(home) => home.clone().wait_for_end(node),
+            None => self.unfinished.wait_for(node, |done| self.wait_until(done)),
+        }
     }
 
     /// See [`crate::TileAcc::wait_node`].

@@ -9,7 +9,7 @@ use crate::grid::boxes::union;
 use crate::launch::blocks::Listed;
 use crate::launch::pieces::Boxes;
 use crate::launch::step::{Fold, Launch};
-use crate::memory::node::{Done, Queue};
+use crate::memory::node::{Done, Planes, Queue};
 use crate::memory::storage::Storage;
 use crate::memory::touched::{ArrayTouch, bring};
 use crate::memory::tracker::{BoxTouch, Tracker};
@@ -29,6 +29,15 @@ pub(crate) struct Sweep {
     pub turn: Option<Pair>,
     /// Arrays that it writes and whose ghosts are filled next.
     pub refilled: Vec<Arc<Storage>>,
+    /// What it computes first, for other places.
+    pub edges: Option<Edges>,
+}
+
+/// Planes along an axis that a sweep computes before others.
+#[derive(Clone, Debug)]
+pub(crate) struct Edges {
+    pub axis: usize,
+    pub planes: Planes,
 }
 
 /// What a recorded node does, where more than the node itself has to know it.
@@ -51,6 +60,7 @@ impl Sweep {
             arrays: ArrayTouch::of(touches),
             turn: None,
             refilled: Vec::new(),
+            edges: None,
         }
     }
 
@@ -123,6 +133,18 @@ impl Sweep {
     /// How its cells run in order, if they do.
     pub fn order(&self) -> Option<Order> {
         self.launch.order()
+    }
+
+    /// As [`Sweep::enqueue`], over these of its boxes.
+    ///
+    /// # Errors
+    /// As [`Launch::enqueue`].
+    ///
+    /// # Safety
+    /// As [`Launch::enqueue`].
+    pub unsafe fn enqueue_boxes(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
+        // SAFETY: handed on.
+        unsafe { self.launch.clone().enqueue(queue, boxes) }
     }
 
     /// Number of its cells.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::{Handle, TileAcc, settings};
 use super::{Device, TileAccBuilder, on_both_sides};
-use crate::device::core::DeviceCore;
+use crate::device::core::{DeviceCore, Opened};
 use crate::error::{Error, ErrorKind};
 use crate::memory::transport::{Transport, Within};
 use crate::record::driver::start_threads;
@@ -15,6 +15,8 @@ pub(super) struct Beside {
     pub pool: Arc<rayon::ThreadPool>,
     /// Places on the same device, itself included.
     pub on_device: u64,
+    /// A simulated device before it: all of them are on one clock.
+    pub simulated: Option<Arc<Opened>>,
 }
 
 /// A device that is named, and which of its kind.
@@ -126,7 +128,9 @@ impl TileAccBuilder {
             let alike = places.iter().filter(|other| *other == named).count() as u64;
             // Each simulated device is one of its own.
             let on_device = if named.device == Device::Sim { 1 } else { alike };
-            all.push(builder.start(pool.clone().map(|pool| Beside { pool, on_device }))?);
+            let simulated = all.iter().find(|place: &&TileAcc| place.device() == Device::Sim);
+            let simulated = simulated.and_then(|place| Some(place.core().device.as_ref()?.opened().clone()));
+            all.push(builder.start(pool.clone().map(|pool| Beside { pool, on_device, simulated }))?);
         }
         match all.as_slice() {
             [first, _, ..] => {

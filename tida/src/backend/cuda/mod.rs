@@ -14,6 +14,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr;
@@ -420,6 +421,16 @@ impl Backend for Cuda {
         Ok(Arc::new(CudaEvent::record_timed(&self.context, stream)?))
     }
 
+    fn reaches(&self, other: &dyn Backend) -> bool {
+        let other = other.as_any().and_then(|other| other.downcast_ref::<Cuda>());
+        other.is_some_and(|other| self.context.reach(&other.context))
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    // Of another CUDA device too: the driver orders the stream after it.
     fn wait(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
         if let Some(end) = event.as_any().downcast_ref::<CudaEnd>() {
             return end.event()?.map_or(Ok(()), |(_, event)| self.context.wait(stream, &event));

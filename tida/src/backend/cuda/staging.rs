@@ -145,7 +145,7 @@ impl Context {
         let driver = self.enter()?;
         let (mut stream, mut buffer) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the place for the answer is valid; destroyed with the context.
-        unsafe { call!(driver, cuStreamCreate(&mut stream, sys::CU_STREAM_NON_BLOCKING)) }?;
+        unsafe { call!(driver, cuStreamCreateWithPriority(&mut stream, sys::CU_STREAM_NON_BLOCKING, 0)) }?;
         // SAFETY: as above.
         let made = unsafe { call!(driver, cuMemHostAlloc(&mut buffer, BUFFER, 0)) };
         if let Err(error) = made {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::Context;
 use super::probe::call;
 use super::sys::{self, CUevent, CUstream};
-use crate::backend::{ALL_STREAMS, Event, looks_for};
+use crate::backend::{ALL_STREAMS, Event, STRIPS, looks_for};
 use crate::error::{Error, ErrorKind};
 
 /// How long it looks away between two looks at first, and at most: a look takes the driver's lock, which who launches
@@ -40,13 +40,35 @@ impl Context {
     /// Makes the streams, which do not wait for the default stream.
     pub(super) fn make_streams(&mut self) -> Result<(), Error> {
         let driver = self.enter()?;
-        for _ in 0..ALL_STREAMS {
-            let mut stream = ptr::null_mut();
+        let (mut least, mut most) = (0, 0);
+        // SAFETY: both places are valid, and the context current.
+        unsafe { call!(driver, cuCtxGetStreamPriorityRange(&mut least, &mut most)) }?;
+        for number in 0..ALL_STREAMS {
+            let (mut stream, priority) = (ptr::null_mut(), if number >= STRIPS { most } else { least });
             // SAFETY: the place for the answer is valid; destroyed when the context is dropped.
-            unsafe { call!(driver, cuStreamCreate(&mut stream, sys::CU_STREAM_NON_BLOCKING)) }?;
+            unsafe {
+                call!(driver, cuStreamCreateWithPriority(&mut stream, sys::CU_STREAM_NON_BLOCKING, priority))?;
+            }
             self.streams.push(stream);
         }
         Ok(())
+    }
+
+    /// Whether its kernels may read the memory of another context, from now on.
+    pub(super) fn reach(&self, other: &Context) -> bool {
+        if self.raw == other.raw {
+            return true;
+        }
+        let Ok(driver) = self.enter() else { return false };
+        let mut can = 0;
+        // SAFETY: the place for the answer is valid.
+        let code = unsafe { (driver.cuDeviceCanAccessPeer)(&mut can, self.device, other.device) };
+        if code != 0 || can == 0 {
+            return false;
+        }
+        // SAFETY: this context is current, the other one is alive. That it ends first takes the access with it.
+        let code = unsafe { (driver.cuCtxEnablePeerAccess)(other.raw, 0) };
+        code == 0 || code == sys::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
     }
 
     /// The handle of a stream.

@@ -37,12 +37,14 @@ use super::native::stand_in;
 use super::{Argument, Backend, Code, Event, Facts, Flaws, Kernel, Memory, Native, NativeWork};
 use crate::error::{Error, ErrorKind};
 
-/// A simulated device of its own.
+/// A simulated device of its own, or `beside` another one: on one clock with it, so that each may read the memory of
+/// the other and wait for its events.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`]: what cannot be simulated.
-pub(crate) fn open(spec: SimDevice) -> Result<Arc<dyn Backend>, Error> {
-    Ok(Arc::new(Sim::new(spec)?))
+pub(crate) fn open(spec: SimDevice, beside: Option<&dyn Backend>) -> Result<Arc<dyn Backend>, Error> {
+    let beside = beside.and_then(Backend::simulated).map(|sim| &*sim.shared);
+    Ok(Arc::new(Sim::new(spec, beside)?))
 }
 
 /// What an object that another backend made leads to.
@@ -63,9 +65,9 @@ pub(crate) struct Sim {
 }
 
 impl Sim {
-    fn new(spec: SimDevice) -> Result<Sim, Error> {
+    fn new(spec: SimDevice, beside: Option<&Shared>) -> Result<Sim, Error> {
         spec.check()?;
-        Ok(Sim { facts: spec.facts(), shared: Arc::new(Shared::new(spec)) })
+        Ok(Sim { facts: spec.facts(), shared: Arc::new(Shared::new(spec, beside)) })
     }
 
     /// Whether only the clock runs.
@@ -294,6 +296,10 @@ impl Backend for Sim {
             true => Ok(()),
             false => self.shared.wait(stream, event),
         }
+    }
+
+    fn reaches(&self, other: &dyn Backend) -> bool {
+        other.simulated().is_some_and(|other| self.shared.is_beside(&other.shared))
     }
 
     fn caught_up(&self) {

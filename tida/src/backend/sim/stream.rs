@@ -87,50 +87,71 @@ struct Stream {
     failures: Vec<(Giver, Error)>,
 }
 
-#[derive(Debug)]
-struct Machine {
-    streams: Vec<Stream>,
-    /// When each line's engine is free.
-    lines: [Ticks; 3],
+/// Devices on one clock, and the host beside them.
+#[derive(Debug, Default)]
+pub(super) struct Machine {
+    devices: Vec<Lines>,
     /// The host has waited until then.
     host: Ticks,
     /// Others than the host have waited until then, for its books.
     settled: Ticks,
     given: u64,
+}
+
+/// Streams and engines of a device.
+#[derive(Debug)]
+struct Lines {
+    spec: SimDevice,
+    pool: Arc<Pool>,
+    streams: Vec<Stream>,
+    /// When each line's engine is free.
+    lines: [Ticks; 3],
     launched: u64,
     last: Ticks,
     busy: [Ticks; 3],
     report: SimReport,
 }
 
-/// Streams and engines of one device, and its memory.
+/// A device: its streams and engines in the machine, and its memory.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub spec: SimDevice,
-    pub pool: Pool,
+    pub pool: Arc<Pool>,
     pub planted: Planted,
-    machine: Mutex<Machine>,
+    machine: Arc<Mutex<Machine>>,
+    /// Its place among the devices of the machine.
+    number: usize,
 }
 
 impl Shared {
-    pub fn new(spec: SimDevice) -> Shared {
-        let machine = Machine {
+    /// A device on the clock of another one, or on one of its own.
+    pub fn new(spec: SimDevice, beside: Option<&Shared>) -> Shared {
+        let (planted, pool) = (Planted::new(spec.planted()), Arc::new(Pool::new(&spec)));
+        let lines = Lines {
+            spec: spec.clone(),
+            pool: pool.clone(),
             streams: (0..ALL_STREAMS).map(|_| Stream::default()).collect(),
             lines: [0; 3],
-            host: 0,
-            settled: 0,
-            given: 0,
             launched: 0,
             last: 0,
             busy: [0; 3],
             report: SimReport::default(),
         };
-        let planted = Planted::new(spec.planted());
-        Shared { pool: Pool::new(&spec), planted, machine: Mutex::new(machine), spec }
+        let machine: Arc<Mutex<Machine>> = beside.map_or_else(Arc::default, |other| other.machine.clone());
+        let mut all = machine.lock().unwrap_or_else(PoisonError::into_inner);
+        all.devices.push(lines);
+        let number = all.devices.len() - 1;
+        drop(all);
+        Shared { spec, pool, planted, machine, number }
     }
 
     fn lock(&self) -> MutexGuard<'_, Machine> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether both are on one clock.
+    pub fn is_beside(&self, other: &Shared) -> bool {
+        Arc::ptr_eq(&self.machine, &other.machine)
     }
 
     /// Gives a command to a stream.
@@ -147,7 +168,7 @@ impl Shared {
     ) -> Result<(), Error> {
         let mut machine = self.lock();
         let (number, given) = (machine.given, machine.host);
-        let commands = &mut machine.stream(stream)?.commands;
+        let commands = &mut machine.stream(self.number, stream)?.commands;
         commands.push_back(Command::Work { number, given, engine, ticks, uses, work, giver: Giver::current() });
         if let [.., Command::Work { .. }, Command::Work { .. }] = commands.make_contiguous()
             && self.planted.happens(SimFault::Overtaken)
@@ -161,15 +182,15 @@ impl Shared {
 
     /// The number of the next kernel, from 1.
     pub fn next_kernel(&self, cells: u64) -> u64 {
-        let mut machine = self.lock();
-        machine.launched += 1;
-        machine.report.kernels += 1;
-        machine.report.cells += cells;
-        machine.launched
+        let device = &mut self.lock().devices[self.number];
+        device.launched += 1;
+        device.report.kernels += 1;
+        device.report.cells += cells;
+        device.launched
     }
 
     pub fn count(&self, uploaded: usize, downloaded: usize) {
-        let report = &mut self.lock().report;
+        let report = &mut self.lock().devices[self.number].report;
         report.uploaded += uploaded as u64;
         report.downloaded += downloaded as u64;
     }
@@ -180,15 +201,16 @@ impl Shared {
         let tells = tells.then(Giver::current);
         let mut machine = self.lock();
         let given = machine.host;
-        machine.stream(stream)?.commands.push_back(Command::Record { mark: mark.clone(), given, tells });
+        machine.stream(self.number, stream)?.commands.push_back(Command::Record { mark: mark.clone(), given, tells });
         Ok(SimEvent { shared: self.clone(), mark })
     }
 
+    /// Lets a stream wait for an event of a device on the same clock.
     pub fn wait(self: &Arc<Self>, stream: usize, event: &SimEvent) -> Result<(), Error> {
-        if !Arc::ptr_eq(self, &event.shared) {
+        if !self.is_beside(&event.shared) {
             return Err(super::foreign("an event"));
         }
-        self.lock().stream(stream)?.commands.push_back(Command::Wait(event.mark.clone()));
+        self.lock().stream(self.number, stream)?.commands.push_back(Command::Wait(event.mark.clone()));
         Ok(())
     }
 
@@ -201,21 +223,23 @@ impl Shared {
     /// What was done, once all is that was given.
     pub fn report(&self) -> SimReport {
         let mut machine = self.lock();
-        while machine.step(self) {}
-        let [upload, download, kernels] = machine.busy.map(seconds);
+        while machine.step() {}
+        let device = &machine.devices[self.number];
+        let [upload, download, kernels] = device.busy.map(seconds);
         SimReport {
-            makespan: seconds(machine.last),
+            makespan: seconds(device.last),
             upload_busy: upload,
             download_busy: download,
             kernel_busy: kernels,
-            ..machine.report
+            ..device.report
         }
     }
 }
 
 impl Machine {
-    fn stream(&mut self, number: usize) -> Result<&mut Stream, Error> {
-        self.streams.get_mut(number).ok_or_else(|| {
+    fn stream(&mut self, device: usize, number: usize) -> Result<&mut Stream, Error> {
+        let device = self.devices.get_mut(device);
+        device.and_then(|device| device.streams.get_mut(number)).ok_or_else(|| {
             Error::new(
                 ErrorKind::Argument,
                 format!("use stream {number} of a simulated device"),
@@ -229,7 +253,7 @@ impl Machine {
     fn pass_marks(&mut self) {
         let mut moved = true;
         while std::mem::take(&mut moved) {
-            for stream in &mut self.streams {
+            for stream in self.devices.iter_mut().flat_map(|device| &mut device.streams) {
                 while stream.running.is_none() {
                     match stream.commands.front() {
                         Some(Command::Record { mark, given, tells }) => {
@@ -253,23 +277,57 @@ impl Machine {
         }
     }
 
+    /// Ends or starts one command of some device, whichever comes first; `false` if there is none.
+    fn step(&mut self) -> bool {
+        self.pass_marks();
+        let each = || self.devices.iter().enumerate();
+        let end = each().filter_map(|(device, of)| of.next_end().map(|(end, stream)| (end, device, stream))).min();
+        let start = each().filter_map(|(device, of)| of.next_start().map(|start| (start, device))).min();
+        match (end, start) {
+            (Some((end, device, stream)), start) if start.is_none_or(|((start, ..), _)| end <= start) => {
+                self.devices[device].end(stream);
+            }
+            (_, Some(((start, _, stream), device))) => self.start(device, stream, start),
+            _ => return false,
+        }
+        self.pass_marks();
+        true
+    }
+
+    fn start(&mut self, device: usize, number: usize, start: Ticks) {
+        let Some(stream) = self.devices[device].streams.get_mut(number) else { return };
+        let Some(Command::Work { engine, ticks, uses, work, giver, .. }) = stream.commands.pop_front() else {
+            return;
+        };
+        // The clock's last tick.
+        let end = start.saturating_add(ticks).min(NOT_YET - 1);
+        // Commands may read the memory of devices beside theirs.
+        let is_there = |used: &Stretch| self.devices.iter().any(|device| used.is_in(&device.pool));
+        let gone = uses.iter().find(|used| !is_there(used)).map(Stretch::error);
+        if let Some(of) = self.devices.get_mut(device) {
+            of.start((number, giver), (end, ticks, engine), work, gone);
+        }
+    }
+}
+
+impl Lines {
     /// The line that an engine's commands stand in: one engine may serve both directions.
-    fn line(&self, engine: Engine, spec: &SimDevice) -> Option<usize> {
+    fn line(&self, engine: Engine) -> Option<usize> {
         match engine {
-            Engine::Download if spec.one_copy_engine() => Some(Engine::Upload as usize),
+            Engine::Download if self.spec.one_copy_engine() => Some(Engine::Upload as usize),
             Engine::None => None,
             engine => Some(engine as usize),
         }
     }
 
-    /// The next command to start: stream and time.
-    fn next_start(&self, spec: &SimDevice) -> Option<(usize, Ticks)> {
+    /// The next command to start: time, number and stream.
+    fn next_start(&self) -> Option<(Ticks, u64, usize)> {
         // Of each line the one that is ready first, of those the one that starts first.
         let mut first: [Option<(Ticks, u64, usize, Ticks)>; 4] = [None; 4];
         for (number, stream) in self.streams.iter().enumerate().filter(|(_, stream)| stream.running.is_none()) {
             if let Some(Command::Work { number: order, given, engine, .. }) = stream.commands.front() {
                 let ready = stream.ready.max(*given);
-                let line = self.line(*engine, spec);
+                let line = self.line(*engine);
                 let start = line.map_or(ready, |line| ready.max(self.lines[line]));
                 let first = &mut first[line.unwrap_or(3)];
                 if first.is_none_or(|(known, other, ..)| (ready, *order) < (known, other)) {
@@ -278,36 +336,29 @@ impl Machine {
             }
         }
         let next = first.into_iter().flatten().min_by_key(|(_, order, _, start)| (*start, *order))?;
-        Some((next.2, next.3))
+        Some((next.3, next.1, next.2))
     }
 
-    /// Ends or starts one command, whichever comes first; `false` if there is none.
-    fn step(&mut self, shared: &Shared) -> bool {
-        self.pass_marks();
-        let ends = self.streams.iter().enumerate().filter_map(|(n, s)| s.running.as_ref().map(|(end, ..)| (*end, n)));
-        let end = ends.min();
-        let start = self.next_start(&shared.spec);
-        match (end, start) {
-            (Some((end, stream)), start) if start.is_none_or(|(_, start)| end <= start) => self.end(stream, shared),
-            (_, Some((stream, start))) => self.start(stream, start, shared),
-            _ => return false,
-        }
-        self.pass_marks();
-        true
+    /// When the first of its streams ends what it is doing, and which.
+    fn next_end(&self) -> Option<(Ticks, usize)> {
+        let running = self.streams.iter().enumerate();
+        running.filter_map(|(number, stream)| stream.running.as_ref().map(|(end, ..)| (*end, number))).min()
     }
 
-    fn start(&mut self, number: usize, start: Ticks, shared: &Shared) {
+    /// Starts a command of a stream, unless memory that it uses is gone.
+    fn start(
+        &mut self,
+        (number, giver): (usize, Giver),
+        (end, ticks, engine): (Ticks, Ticks, Engine),
+        mut work: Work,
+        gone: Option<Error>,
+    ) {
+        let line = self.line(engine);
         let Some(stream) = self.streams.get_mut(number) else { return };
-        let Some(Command::Work { engine, ticks, uses, mut work, giver, .. }) = stream.commands.pop_front() else {
-            return;
-        };
-        // The clock's last tick.
-        let end = start.saturating_add(ticks).min(NOT_YET - 1);
-        let gone = uses.iter().find(|used| !used.is_in(&shared.pool));
         if let Some(gone) = gone {
-            stream.failures.push((giver, gone.error()));
+            stream.failures.push((giver, gone));
             work = Work::Nothing;
-        } else if !shared.spec.is_null() {
+        } else if !self.spec.is_null() {
             // SAFETY: `give` was promised that it is sound; the memory of the device is still there.
             let done = catch_unwind(AssertUnwindSafe(|| unsafe { work.start() }));
             if let Err(payload) = done {
@@ -322,15 +373,15 @@ impl Machine {
         if engine != Engine::None {
             self.busy[engine as usize] = self.busy[engine as usize].saturating_add(ticks);
         }
-        if let Some(line) = self.line(engine, &shared.spec) {
+        if let Some(line) = line {
             self.lines[line] = end;
         }
     }
 
-    fn end(&mut self, number: usize, shared: &Shared) {
+    fn end(&mut self, number: usize) {
         let Some(stream) = self.streams.get_mut(number) else { return };
         let Some((end, mut work, giver)) = stream.running.take() else { return };
-        if !shared.spec.is_null() {
+        if !self.spec.is_null() {
             // SAFETY: `give` was promised that it is sound, and the memory was there when it started; who gives memory
             // back promises that no work uses it.
             let done = catch_unwind(AssertUnwindSafe(|| unsafe { work.end() }));
@@ -358,7 +409,7 @@ impl SimEvent {
             if let Some(at) = self.mark.reached() {
                 return self.mark.failure.get().cloned().map_or(Ok(at), Err);
             }
-            if !machine.step(&self.shared) {
+            if !machine.step() {
                 return Err(Error::new(
                     ErrorKind::Device,
                     "wait for an event of a simulated device",
@@ -376,7 +427,7 @@ impl Event for SimEvent {
         let mut machine = self.shared.lock();
         machine.pass_marks();
         if self.mark.reached().is_none() {
-            machine.step(&self.shared);
+            machine.step();
         }
         let Some(at) = self.mark.reached() else { return false };
         machine.host = machine.host.max(at);

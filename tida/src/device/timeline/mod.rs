@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind};
 ///
 /// ```
 /// use tida::acc::SpanKind;
-/// assert_eq!(SpanKind::ALL.map(SpanKind::name), ["H2D", "kernel", "D2H", "ghost", "CPU", "compile", "files"]);
+/// assert_eq!(SpanKind::ALL.map(SpanKind::name), ["H2D", "kernel", "D2H", "ghost", "strips", "CPU", "compile", "files"]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -36,6 +36,8 @@ pub enum SpanKind {
     D2h,
     /// Filling ghosts on the device.
     Ghost,
+    /// Taking cells beside a border from the device of another place.
+    Strips,
     /// Work on the host.
     Cpu,
     /// Compiling a kernel, in the program's loop or beside it.
@@ -46,11 +48,12 @@ pub enum SpanKind {
 
 impl SpanKind {
     /// Every kind, in the order of legends.
-    pub const ALL: [SpanKind; 7] = [
+    pub const ALL: [SpanKind; 8] = [
         SpanKind::H2d,
         SpanKind::Kernel,
         SpanKind::D2h,
         SpanKind::Ghost,
+        SpanKind::Strips,
         SpanKind::Cpu,
         SpanKind::Compile,
         SpanKind::Files,
@@ -63,6 +66,7 @@ impl SpanKind {
             SpanKind::Kernel => "kernel",
             SpanKind::D2h => "D2H",
             SpanKind::Ghost => "ghost",
+            SpanKind::Strips => "strips",
             SpanKind::Cpu => "CPU",
             SpanKind::Compile => "compile",
             SpanKind::Files => "files",

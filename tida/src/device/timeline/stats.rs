@@ -31,6 +31,9 @@ pub struct Stats {
     pub h2d_bytes: u64,
     /// Bytes copied from the device.
     pub d2h_bytes: u64,
+    /// Bytes that the devices of [places](crate::TileAcc::places) took from one another, without the host in between:
+    /// cells beside the borders of parts.
+    pub strip_bytes: u64,
     /// Sweeps, reductions, ghost fills and copies launched on the device.
     pub launches: u64,
     /// Times that data left the device's memory to make room.
@@ -74,6 +77,7 @@ impl Stats {
         Stats {
             h2d_bytes: self.h2d_bytes + other.h2d_bytes,
             d2h_bytes: self.d2h_bytes + other.d2h_bytes,
+            strip_bytes: self.strip_bytes + other.strip_bytes,
             launches: self.launches + other.launches,
             evictions: self.evictions + other.evictions,
             passes: self.passes + other.passes,

@@ -27,6 +27,7 @@ fn colour(kind: SpanKind) -> &'static str {
         SpanKind::Kernel => "#e69f00",
         SpanKind::D2h => "#009e73",
         SpanKind::Ghost => "#cc79a7",
+        SpanKind::Strips => "#d55e00",
         SpanKind::Cpu => "#bbbbbb",
         SpanKind::Compile => "#f0e442",
         SpanKind::Files => "#0072b2",

@@ -263,6 +263,22 @@ pub(super) fn of_parts(
     jobs.0
 }
 
+/// A box of a region, and how that lies.
+pub(crate) type BoxIn = (WideRegion, Site, GridBox<4>);
+
+/// What copies boxes of elements of this type from regions of one array to those of another.
+pub(super) fn across(element: &ElementType, pairs: &[(BoxIn, BoxIn)]) -> Vec<Job> {
+    let mut jobs = Jobs::default();
+    for component in element.placed_components() {
+        let list = jobs.list(Kind::Scalar(kernel_type(component.0, false)));
+        list.extend(pairs.iter().map(|((target, to, cells), (source, from, given))| {
+            let (to, from) = (place(target, cells.lo, *to, component), place(source, given.lo, *from, component));
+            BoxCopy { extent: extent(cells), to, from: From::Box(from) }
+        }));
+    }
+    jobs.0
+}
+
 /// A region, and how it lies.
 pub(crate) type Lies<'a> = (&'a WideRegion, Site);
 

@@ -11,7 +11,7 @@ use tida_kernels::emit::copies::{self, BoxCopy, Kind, THREADS, Table};
 use super::super::layout::{Layout, WideLayout};
 use super::super::parts::PackedBox;
 use super::super::row::Row;
-use super::compile::{Job, Lies, Site, between, of_parts, of_spans};
+use super::compile::{BoxIn, Job, Lies, Site, across, between, of_parts, of_spans};
 use super::plan::GhostPlan;
 use crate::backend::{Argument, Backend, Kernel, Memory, Native};
 use crate::device::compiler::Own;
@@ -102,6 +102,19 @@ impl DeviceCopies {
         back: bool,
     ) -> Result<DeviceCopies, Error> {
         DeviceCopies::new(device, of_spans(element, pairs, back))
+    }
+
+    /// What copies boxes of elements of this type from regions of one array to those of another: each with where both
+    /// lie.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, or no compiler.
+    pub(crate) fn across(
+        device: &DeviceCore,
+        element: &ElementType,
+        pairs: &[(BoxIn, BoxIn)],
+    ) -> Result<DeviceCopies, Error> {
+        DeviceCopies::new(device, across(element, pairs))
     }
 
     pub(super) fn new(device: &DeviceCore, jobs: Vec<Job>) -> Result<DeviceCopies, Error> {

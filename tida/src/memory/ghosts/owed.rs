@@ -7,15 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tida_kernels::plan::fuse::Face;
 use tida_kernels::plan::ghosts::Beyond;
 
+use super::super::layout::WideRegion;
 use super::super::storage::Storage;
 use super::device::DeviceCopies;
-use super::planes::{Planar, PlaneFacts};
+use super::planes::{FaceKinds, Planar};
 use super::regions::Regional;
 use crate::backend::Event;
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::Error;
 use crate::grid::GridBox;
+use crate::memory::node::Queue;
 
 /// A fill of the ghosts of an array on the device that no one has needed so far.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub(crate) struct DeviceGhosts(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     owed: Option<Arc<Owed>>,
+    /// What brings strips that the fill reads, and its stream.
+    strips: Option<(usize, Arc<dyn Event>)>,
     /// A fill, and its stream, while it may be under way: work that reads the array alone is not ordered with it.
     coming: Option<(usize, Arc<dyn Event>)>,
     /// What the fills use: as long as the array's memory is there.
@@ -47,10 +51,26 @@ struct State {
 impl Owed {
     /// Those of an array, if each ghost that changes has the value of one cell.
     pub(crate) fn of(planar: &Planar, fixed: bool, recorded: &'static Location<'static>) -> Option<Owed> {
-        let domain = planar.facts().domain();
-        let faces = faces(planar.facts(), &domain)?;
-        let moves = faces.iter().flatten().any(|beyond| beyond.layers > 0);
-        moves.then(|| Owed { domain, faces, ghosts: planar.regional.clone(), fixed, recorded })
+        let (domain, regional) = (planar.facts().domain(), &planar.regional);
+        let faces = faces(&regional.layout.regions, &planar.facts().faces, &domain)?;
+        let owed = Owed { domain, faces, ghosts: regional.clone(), fixed, recorded };
+        owed.has_some().then_some(owed)
+    }
+
+    /// The same of a part of an array: its cells, and what lies beyond its borders, are in memory. There may
+    /// be nothing to fill.
+    pub(crate) fn of_part(regional: &Arc<Regional>, recorded: &'static Location<'static>) -> Option<Owed> {
+        let [region] = regional.layout.regions.as_slice() else { return None };
+        let domain = region.valid;
+        let faces = faces(&regional.layout.regions, regional.part.as_ref()?, &domain)?;
+        Some(Owed { domain, faces, ghosts: regional.clone(), fixed: false, recorded })
+    }
+}
+
+impl Owed {
+    /// Whether there is a ghost to fill.
+    pub(crate) fn has_some(&self) -> bool {
+        self.faces.iter().flatten().any(|beyond| beyond.layers > 0)
     }
 }
 
@@ -65,7 +85,19 @@ impl Storage {
     /// place in the order of commands.
     pub(crate) fn owe_ghosts(&self, owed: &Arc<Owed>) {
         let mut state = self.device_ghosts().lock();
-        (state.owed, state.coming) = (Some(owed.clone()), None);
+        (state.owed, state.strips, state.coming) = (Some(owed.clone()), None, None);
+    }
+
+    /// The same of a fill that reads strips: the last command of this stream brings them.
+    ///
+    /// # Errors
+    /// What the device refuses.
+    pub(crate) fn owe_ghosts_after(&self, owed: &Arc<Owed>, queue: &Queue<'_>) -> Result<(), Error> {
+        let event = queue.device.backend().mark(queue.stream)?;
+        queue.device.backend().flush(queue.stream)?;
+        self.owe_ghosts(owed);
+        self.device_ghosts().lock().strips = Some((queue.stream, event));
+        Ok(())
     }
 
     /// The ghosts that are owed.
@@ -88,6 +120,10 @@ impl Storage {
         let mut state = self.device_ghosts().lock();
         let backend = device.backend();
         if let Some(owed) = state.owed.clone() {
+            // Who launches may have been told of cells alone, which do not wait for strips.
+            if let Some((_, event)) = state.strips.take().filter(|(other, _)| *other != stream) {
+                device.wait(stream, &*event)?;
+            }
             device.counts.launch();
             let label = Label { name: "fill_ghosts", recorded: owed.recorded };
             // SAFETY: it is the fill of this array; the touches of who reads the ghosts keep all others away.
@@ -121,15 +157,14 @@ impl Storage {
     }
 }
 
-fn faces(facts: &PlaneFacts, domain: &GridBox<4>) -> Option<[[Beyond; 2]; 4]> {
-    let regions = &facts.layout.regions;
+fn faces(regions: &[WideRegion], kinds: &FaceKinds, domain: &GridBox<4>) -> Option<[[Beyond; 2]; 4]> {
     let (first, last) = (regions.first()?, regions.last()?);
     let mut faces = [[Beyond::default(); 2]; 4];
     for (axis, sides) in faces.iter_mut().enumerate() {
         let layers = [first.valid.lo[axis] - first.grown.lo[axis], last.grown.hi[axis] - last.valid.hi[axis]];
         for (side, beyond) in sides.iter_mut().enumerate().filter(|(side, _)| layers[*side] > 0) {
             let layers = u32::try_from(layers[side]).ok()?;
-            *beyond = match facts.faces[axis][side]? {
+            *beyond = match kinds[axis][side]? {
                 Face::Wrap => Beyond { layers, wraps: true },
                 Face::Even => Beyond { layers, wraps: false },
                 // One layer of the nearest cell is that cell as far inside.

@@ -44,10 +44,13 @@ pub(crate) struct PlaneFacts {
     pub period: Option<i64>,
     /// What a fill sets ghosts to beyond each face along four axes (leading ones have none), if a kernel that does
     /// several steps knows how.
-    pub faces: [[Option<Face>; 2]; 4],
+    pub faces: FaceKinds,
     /// The bits of fixed values beyond each of these faces, for each component.
     pub fixed: [[Option<Vec<u64>>; 2]; 4],
 }
+
+/// What a fill sets ghosts to beyond each face along four axes, if that is known.
+pub(super) type FaceKinds = [[Option<Face>; 2]; 4];
 
 /// Which ghosts planes have at their edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,8 +158,8 @@ fn moves<T>(boundary: &Boundary<T>) -> bool {
     !matches!(boundary, Boundary::Fixed(_) | Boundary::Open)
 }
 
-/// See [`PlaneFacts::faces`]. None where components differ.
-fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> [[Option<Face>; 2]; 4] {
+/// See [`PlaneFacts::faces`]. None where components differ. What lies beyond a border is in memory.
+pub(super) fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> FaceKinds {
     let mut faces = [[Some(Face::Memory); 2]; 4];
     let all = (0..D).flat_map(|axis| [(axis, 0), (axis, 1)]);
     let moves = all.filter(|(axis, side)| layout.ghost[*axis][*side] > 0).any(|(a, s)| boundaries.any(a, s, moves));
@@ -164,6 +167,7 @@ fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Bound
         let cells = layout.centering[axis] == Centering::Cell;
         faces[4 - D + axis] = std::array::from_fn(|side| {
             let kind = |boundary: &Boundary<T>| match boundary {
+                _ if layout.borders[axis][side] => Some(Face::Memory),
                 // What lies beyond its corners is not what the other faces say.
                 Boundary::Open if moves => None,
                 Boundary::Fixed(_) | Boundary::Open => Some(Face::Memory),

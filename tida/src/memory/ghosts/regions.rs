@@ -19,6 +19,7 @@ use super::device::{DeviceCopies, Fills};
 use super::host::OnHost;
 use super::mixed::MixedGhosts;
 use super::plan::{GhostCopy, GhostPlan, of_region};
+use super::planes::{FaceKinds, face_kinds};
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::grid::GridBox;
@@ -48,6 +49,8 @@ pub(crate) struct Regional {
     pub layout: Arc<WideLayout>,
     /// Faces of the domain whose ghosts are left to the user, and borders, whose ghosts come from another part.
     open: [[bool; 2]; 4],
+    /// What a fill sets ghosts of a part of an array to, if it is one.
+    pub(super) part: Option<FaceKinds>,
     plan: Lazy<GhostPlan>,
     /// That of the same array as one region.
     pub(super) whole: Lazy<Option<GhostPlan>>,
@@ -73,12 +76,14 @@ pub(crate) fn regional<T: Element, const D: usize>(
         open[4 - D + axis] = [0, 1].map(is_open);
     }
     let (element, wide) = (layout.element, layout.wide.clone());
+    let part = layout.is_part().then(|| face_kinds(layout, boundaries));
     let (regions, row) = [(); 2].map(|()| (layout.clone(), boundaries.clone())).into();
     Some(Arc::new(Regional {
         rank: D,
         element,
         layout: wide,
         open,
+        part,
         plan: Lazy::new(Box::new(move || GhostPlan::new(&regions.0, &regions.1))),
         whole: Lazy::new(Box::new(move || Some(GhostPlan::new(&whole(&row.0, &row.0.element)?, &row.1)))),
         parts: OnceLock::new(),

@@ -106,6 +106,7 @@ constants! {
     CUDA_ERROR_INVALID_PTX: CUresult = 218;
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION: CUresult = 222;
     CUDA_ERROR_NOT_READY: CUresult = 600;
+    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED: CUresult = 704;
     CUDA_ERROR_ILLEGAL_ADDRESS: CUresult = 700;
     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: CUresult = 701;
     CUDA_ERROR_LAUNCH_TIMEOUT: CUresult = 702;
@@ -226,7 +227,10 @@ functions! {
         cuDevicePrimaryCtxRelease_v2(CUdevice) -> CUresult;
         cuCtxSetCurrent(CUcontext) -> CUresult;
         cuCtxSynchronize() -> CUresult;
-        cuStreamCreate(*mut CUstream, c_uint) -> CUresult;
+        cuCtxGetStreamPriorityRange(*mut c_int, *mut c_int) -> CUresult;
+        cuDeviceCanAccessPeer(*mut c_int, CUdevice, CUdevice) -> CUresult;
+        cuCtxEnablePeerAccess(CUcontext, c_uint) -> CUresult;
+        cuStreamCreateWithPriority(*mut CUstream, c_uint, c_int) -> CUresult;
         cuStreamDestroy_v2(CUstream) -> CUresult;
         cuStreamSynchronize(CUstream) -> CUresult;
         cuStreamWaitEvent(CUstream, CUevent, c_uint) -> CUresult;

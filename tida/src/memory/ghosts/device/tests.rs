@@ -185,7 +185,7 @@ fn opencl() -> Option<&'static DeviceCore> {
 
 fn sim() -> &'static DeviceCore {
     static DEVICE: OnceLock<DeviceCore> = OnceLock::new();
-    let open = || backend::sim::open(SimDevice::new()).unwrap();
+    let open = || backend::sim::open(SimDevice::new(), None).unwrap();
     DEVICE.get_or_init(|| {
         DeviceCore::new(Arc::new(Opened::new(open())), PlansAsked { math: Math::Exact, ..PlansAsked::default() }, None)
     })

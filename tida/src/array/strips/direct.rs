@@ -1,0 +1,234 @@
+//! Strips that the device of the place that takes reads where they are: no message is made, and none is set.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::{Carried, Exchanged, Route, Strips, there, touches};
+use crate::acc::TileAcc;
+use crate::memory::ghosts::borders::StripFault;
+use crate::memory::ghosts::owed::Owed;
+use crate::memory::node::{DeviceWork, Node, Planes, StripWork, Work};
+use crate::memory::storage::Storage;
+use crate::memory::tracker::{Mode, Tracker};
+use crate::record::strips::{Borders, StripBoxes, Taken};
+
+/// A pair of places, the first of which gives.
+type Pair = (usize, usize);
+
+/// What of a call goes from device to device.
+pub(super) struct Direct {
+    /// The pairs of places between which all does.
+    pub pairs: Vec<Pair>,
+    /// Parts whose own fill is left to who reads their ghosts, once the last strips are there.
+    owed: Vec<(Arc<Tracker>, Arc<Owed>)>,
+}
+
+impl Direct {
+    /// Of these arrays between these pairs of places; of each array it is said whether ghosts of fixed value are due.
+    /// The arrays keep their room until what this gives second is dropped.
+    pub fn of(
+        acc: &TileAcc,
+        (arrays, fixed): (&[Exchanged<'_>], &[bool]),
+        pairs: &[Pair],
+        recorded: &'static Location<'static>,
+    ) -> (Direct, Vec<impl Sized + use<>>) {
+        let reads = |(from, to): &Pair| acc.transport(*from, *to).reads_there();
+        let room = |(place, at): (usize, &TileAcc)| {
+            let all: Vec<Carried> = at_place(arrays, place).map(|(strips, tracker, _)| (strips, tracker)).collect();
+            let wanted =
+                !all.is_empty() && pairs.iter().any(|pair| reads(pair) && (pair.0 == place || pair.1 == place));
+            if wanted { there(at, &all) } else { None }
+        };
+        let kept: Vec<_> = acc.places().iter().enumerate().map(room).collect();
+        let has_room = |place: usize| kept.get(place).is_some_and(Option::is_some);
+        let all = |pair: &Pair| {
+            let mut given = carried(arrays, *pair).0.into_iter();
+            reads(pair) && has_room(pair.0) && has_room(pair.1) && given.all(|(strips, _)| !strips.gives_ghosts())
+        };
+        let direct: Vec<Pair> = pairs.iter().filter(|pair| all(pair)).copied().collect();
+        let mut owed = Vec::new();
+        for ((parts, routes), fixed) in arrays.iter().zip(fixed) {
+            for (place, (_, tracker)) in parts.iter().enumerate() {
+                let mut to_here = routes.iter().filter(|route| route.to == place).peekable();
+                let is_taken = to_here.peek().is_some();
+                let whole = is_taken && to_here.all(|route| direct.contains(&(route.from, route.to)));
+                let regional = tracker.regional().filter(|_| whole && !fixed);
+                let left = regional.and_then(|regional| Owed::of_part(regional, recorded));
+                owed.extend(left.map(|owed| (tracker.clone(), Arc::new(owed))));
+            }
+        }
+        (Direct { pairs: direct, owed }, kept)
+    }
+
+    /// Whether the fill of a part is done with.
+    pub fn owes(&self, tracker: &Arc<Tracker>) -> bool {
+        self.owed_of(tracker).is_some()
+    }
+
+    fn owed_of(&self, tracker: &Arc<Tracker>) -> Option<&Arc<Owed>> {
+        self.owed.iter().find(|(other, _)| Arc::ptr_eq(other, tracker)).map(|(_, owed)| owed)
+    }
+
+    /// Records what goes from device to device.
+    pub fn record(
+        &self,
+        acc: &TileAcc,
+        arrays: &[Exchanged<'_>],
+        fault: Option<StripFault>,
+        recorded: &'static Location<'static>,
+    ) {
+        let is_here = |place: usize| self.pairs.iter().any(|pair| pair.0 == place || pair.1 == place);
+        let here = acc.places().iter().enumerate().filter(|(place, _)| is_here(*place));
+        let made: Vec<Arc<Tracker>> = here.flat_map(|(place, at)| self.close(at, place, arrays, recorded)).collect();
+        // What is not on its device yet is brought there before anything is taken.
+        let bring = |pair: &Pair| {
+            let missing = |(_, tracker): &Carried| !made.iter().any(|made| Arc::ptr_eq(made, tracker));
+            let give: Vec<Carried> = carried(arrays, *pair).0.into_iter().filter(missing).collect();
+            acc.places().get(pair.0).filter(|_| !give.is_empty()).map(|place| record_bring(place, give, recorded))
+        };
+        let brings: Vec<Option<Arc<Node>>> = self.pairs.iter().map(bring).collect();
+        for (number, (pair, bring)) in self.pairs.iter().zip(brings).enumerate() {
+            let Some(place) = acc.places().get(pair.1) else { continue };
+            let (give, take) = carried(arrays, *pair);
+            let to_come = self.pairs[number + 1..].iter().filter(|other| other.1 == pair.1);
+            let to_come: Vec<Carried> = to_come.flat_map(|other| carried(arrays, *other).1).collect();
+            let is_last = |tracker: &Arc<Tracker>| !to_come.iter().any(|(_, other)| Arc::ptr_eq(other, tracker));
+            let last = take.iter().map(|(_, tracker)| tracker).filter(|tracker| is_last(tracker));
+            let owed = last.filter_map(|tracker| Some((tracker.storage().clone(), self.owed_of(tracker)?.clone())));
+            let owed: Vec<(Arc<Storage>, Arc<Owed>)> = owed.collect();
+            let waits = fault != Some(StripFault::MissingWait);
+            let read = give.iter().map(|(strips, tracker)| (tracker.clone(), strips.given().boxes()));
+            let written = take.iter().map(|(strips, tracker)| (tracker.clone(), strips.taken().boxes()));
+            let (read, written): (Vec<StripBoxes>, Vec<StripBoxes>) = (read.collect(), written.collect());
+            let work = StripWork { planes: planes(&give), waits, work: work(give, take, owed, recorded) };
+            place.core().record_strips(Taken { recorded, read: &read, written: &written, after: bring }, work);
+        }
+    }
+
+    /// Closes what is open at a place; gives the arrays there that sweeps of it write.
+    fn close(
+        &self,
+        at: &TileAcc,
+        place: usize,
+        arrays: &[Exchanged<'_>],
+        recorded: &'static Location<'static>,
+    ) -> Vec<Arc<Tracker>> {
+        let (mut trackers, mut borders): (Vec<Arc<Tracker>>, Option<Borders>) = (Vec::new(), None);
+        // Sweeps compute edges first where no fill keeps the next ones from all cells.
+        let mut owes = true;
+        for (strips, tracker, gives) in at_place(arrays, place) {
+            if gives {
+                let new = strips.borders();
+                let known = borders.unwrap_or(new);
+                owes &= known.held == new.held && known.sides == new.sides && self.owes(&tracker);
+                borders = Some(Borders { depth: known.depth.max(new.depth), ..new });
+            }
+            if !trackers.iter().any(|known| Arc::ptr_eq(known, &tracker)) {
+                trackers.push(tracker);
+            }
+        }
+        let listed: Vec<&Arc<Tracker>> = trackers.iter().collect();
+        let made = at.core().close_before_strips(recorded, &listed, borders.filter(|_| owes).as_ref());
+        trackers.into_iter().zip(made).filter(|(_, made)| *made).map(|(tracker, _)| tracker).collect()
+    }
+}
+
+/// What arrays give or take at a place: the strips, the tracker there, and whether they are given.
+fn at_place<'a>(
+    arrays: &'a [Exchanged<'a>],
+    place: usize,
+) -> impl Iterator<Item = (Arc<dyn Strips>, Arc<Tracker>, bool)> + 'a {
+    arrays.iter().flat_map(move |(parts, routes)| {
+        let here = routes.iter().filter(move |route| route.from == place || route.to == place);
+        here.filter_map(move |route| {
+            let (_, tracker) = parts.get(place)?;
+            Some((route.strips.clone(), tracker.clone(), route.from == place))
+        })
+    })
+}
+
+/// What a place gives another one, and what that one takes.
+pub(super) fn carried(arrays: &[Exchanged<'_>], (from, to): Pair) -> (Vec<Carried>, Vec<Carried>) {
+    let of = |route: &&Route| (route.from, route.to) == (from, to);
+    let pairs = arrays.iter().flat_map(|(parts, routes)| {
+        routes.iter().filter(of).map(move |route| {
+            let end = |place: usize| (route.strips.clone(), parts[place].1.clone());
+            (end(from), end(to))
+        })
+    });
+    pairs.unzip()
+}
+
+/// The planes of the first axis that are given.
+fn planes(give: &[Carried]) -> Planes {
+    let mut planes = Planes::new();
+    for (strips, _) in give {
+        let axis = strips.borders().axis;
+        for part in &strips.given().parts {
+            let new = (part.cells.lo[axis], part.cells.hi[axis]);
+            if !planes.contains(&new) {
+                planes.push(new);
+            }
+        }
+    }
+    planes
+}
+
+/// Records that what is given is brought to the device of the place that gives it.
+fn record_bring(place: &TileAcc, give: Vec<Carried>, recorded: &'static Location<'static>) -> Arc<Node> {
+    let touched = touches(&give, |s| s.given(), Mode::Look);
+    let regions = touches(&give, |s| s.given(), Mode::Read);
+    let work = Work::Device(Box::new(move |queue| {
+        for touch in &regions {
+            for region in touch.regions() {
+                // SAFETY: the node's touches keep all work away that writes the regions.
+                unsafe { touch.tracker.to_device(queue, region, Mode::Read)? };
+            }
+        }
+        Ok(Box::new(move || {
+            drop(regions);
+            Ok(())
+        }))
+    }));
+    place.record_node("fill_ghosts: give", recorded, &touched, &[], work)
+}
+
+/// What takes strips, on the device of the place that does; then fills that are `owed` are left to who reads.
+fn work(
+    give: Vec<Carried>,
+    take: Vec<Carried>,
+    owed: Vec<(Arc<Storage>, Arc<Owed>)>,
+    recorded: &'static Location<'static>,
+) -> DeviceWork {
+    Box::new(move |queue| {
+        let mut held = Vec::new();
+        queue.enqueue(|| {
+            for touch in touches(&take, |s| s.taken(), Mode::Update) {
+                for region in touch.regions() {
+                    // SAFETY: the node's touches keep all work away that touches the ghosts, and all of the host.
+                    unsafe { touch.tracker.to_device(queue, region, Mode::Update)? };
+                }
+            }
+            let bytes = take.iter().map(|(strips, _)| strips.taken().bytes).sum();
+            queue.bring_strips(recorded, bytes, || {
+                for ((strips, from), (_, to)) in give.iter().zip(&take) {
+                    // SAFETY: the storages are those of the arrays; the node's touches keep work away that writes what
+                    // is given, or touches what is taken.
+                    held.push(unsafe { strips.copy_over(queue, from.storage(), to.storage())? });
+                }
+                Ok(())
+            })
+        })?;
+        for (storage, owed) in &owed {
+            storage.filled(true);
+            match owed.has_some() {
+                true => queue.enqueue(|| storage.owe_ghosts_after(owed, queue))?,
+                false => storage.forget_ghosts(),
+            }
+        }
+        Ok(Box::new(move || {
+            drop((held, give, take));
+            Ok(())
+        }))
+    })
+}

@@ -1,0 +1,219 @@
+//! What places give one another, where the device of the one that takes reads the memory of the other: no message, and
+//! no host in between. A node of the place that takes reads planes of the other one. A sweep that writes such planes
+//! computes them first, and then the others, while the strips travel (docs/decisions/0068-peer-copies.md).
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::driver::{Core, lock};
+use super::running::stream_after;
+use super::sweep::OpenSweep;
+use crate::backend::{EDGES, STRIPS};
+use crate::device::core::DeviceCore;
+use crate::error::Error;
+use crate::grid::GridBox;
+use crate::memory::node::{Early, Next, Node, Planes, Queue, SplitWork, StripWork, Work};
+use crate::memory::tracker::Tracker;
+use crate::program::deps::Need;
+use crate::run::op::{Edges, Sweep};
+use crate::run::streamed::Ended;
+
+/// Boxes of an array that strips are read from, or written to.
+pub(crate) type StripBoxes = (Arc<Tracker>, Vec<(usize, GridBox<4>)>);
+
+/// Strips that one place takes from another.
+pub(crate) struct Taken<'a> {
+    pub recorded: &'static Location<'static>,
+    /// What is read of the other place's arrays.
+    pub read: &'a [StripBoxes],
+    pub written: &'a [StripBoxes],
+    /// What brings the arrays to the other place's device, if something has to.
+    pub after: Option<Arc<Node>>,
+}
+
+/// How the planes at the borders of a part of an array lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Borders {
+    /// The first axis, of four.
+    pub axis: usize,
+    /// Its planes in the part, and whether there are borders below and above.
+    pub held: (i64, i64),
+    pub sides: [bool; 2],
+    /// So many planes are given, at most.
+    pub depth: i64,
+}
+
+impl Borders {
+    /// The planes within `depth` of a border; none if these are all.
+    fn planes(&self, depth: i64) -> Option<Planes> {
+        let (lo, hi) = self.held;
+        let [below, above] = self.sides;
+        let ends = [below.then_some((lo, lo + depth)), above.then_some((hi - depth, hi))];
+        let apart = hi - lo > depth * (i64::from(below) + i64::from(above));
+        apart.then(|| ends.into_iter().flatten().collect())
+    }
+}
+
+impl Core {
+    /// Closes what is open before strips of these arrays are recorded, and tells sweeps that are still open that the
+    /// ghosts of what they write are filled now. Says of each array whether such a sweep writes all its regions on the
+    /// device: that one brings them there. With borders, it computes the planes first that others wait for.
+    pub fn close_before_strips(
+        self: &Arc<Core>,
+        recorded: &'static Location<'static>,
+        arrays: &[&Arc<Tracker>],
+        borders: Option<&Borders>,
+    ) -> Vec<bool> {
+        self.record_host_fill(arrays.iter().copied());
+        self.wait_for_room();
+        let mut recorder = lock(&self.recorder);
+        recorder.count += 1;
+        self.settle_held(&mut recorder);
+        let mut made = Vec::with_capacity(arrays.len());
+        for tracker in arrays {
+            let told = OpenSweep::tell_refilled(&mut recorder.open, tracker);
+            let sweep = told.and_then(|number| recorder.open.get_mut(number));
+            made.push(sweep.is_some_and(|sweep| {
+                if let Some(borders) = borders {
+                    sweep.work.edges = self.edges(sweep, borders);
+                }
+                let regions = sweep.work.array(tracker).map_or(0, |array| array.regions.len());
+                regions == tracker.boxes().len()
+            }));
+        }
+        self.close_all(&mut recorder);
+        let trackers = || arrays.iter().copied();
+        if recorder.chain_of(trackers()).is_some() || recorder.fusing.holds(trackers()) {
+            let why = "works on its arrays, or needs its results";
+            self.close_chain(&mut recorder, Ended::Beside { name: "fill_ghosts", recorded, why });
+        }
+        made
+    }
+
+    /// The planes that an open sweep is to compute first, if it can and that pays.
+    fn edges(&self, sweep: &OpenSweep, borders: &Borders) -> Option<Edges> {
+        let work = &sweep.work;
+        let plain = sweep.ends.is_none()
+            && work.listed.is_none()
+            && work.launch.order().is_none()
+            && work.launch.colour().is_none()
+            && work.launch.grain()[borders.axis] == 1;
+        let even = work.arrays.iter().all(|array| !array.whole && !array.uneven);
+        if !plain || !even {
+            return None;
+        }
+        // Beyond so many planes from a border, nothing beyond it is read.
+        let reach = work.arrays.iter().filter_map(|array| array.around).map(|(lo, hi)| hi.max(-lo)).max();
+        let depth = borders.depth.max(reach.unwrap_or(0));
+        let bytes: u64 = work.arrays.iter().map(|array| array.tracker.storage().device_bytes() as u64).sum();
+        let planes = borders.planes(depth).filter(|_| bytes >= self.rules.edges_from)?;
+        Some(Edges { axis: borders.axis, planes })
+    }
+
+    /// Records that strips are taken from another place.
+    pub fn record_strips(self: &Arc<Core>, taken: Taken<'_>, work: StripWork) -> Arc<Node> {
+        self.wait_for_room();
+        let mut recorder = lock(&self.recorder);
+        recorder.count += 1;
+        let node = self.node("fill_ghosts", taken.recorded, true, None);
+        self.unfinished.add();
+        node.set_work(Work::Strips(work));
+        self.after_evictions(&node);
+        for (tracker, boxes) in taken.written {
+            boxes.iter().for_each(|(region, cells)| tracker.add(*region, &node, None, Some(*cells)));
+        }
+        // The arrays of the other place keep their room there, and only the caller records work on them now.
+        for (tracker, boxes) in taken.read {
+            boxes.iter().for_each(|(region, cells)| tracker.add(*region, &node, Some(*cells), None));
+        }
+        if let Some(before) = &taken.after {
+            node.wait_for(before, Need::Data);
+        }
+        drop(recorder);
+        if node.release() {
+            self.start_node(node.clone());
+        }
+        node
+    }
+
+    /// Puts what brings strips into their stream. It waits for the planes that it reads, and not for all of the sweep
+    /// that computes them; and of its own place's sweeps for those that read what it writes.
+    pub(super) fn launch_strips(
+        self: &Arc<Core>,
+        device: &Arc<DeviceCore>,
+        node: &Arc<Node>,
+        StripWork { work, planes, waits }: StripWork,
+    ) -> Next {
+        let before = node.take_before();
+        let queue = Queue { device, stream: STRIPS, rings: &[], refilled: &[], lane: None };
+        self.put_into(&queue, node, &before, || {
+            for (other, at) in before.iter().filter_map(|other| Some((other, other.launched()?))) {
+                let early = at.early.as_ref().filter(|early| other.is_of(self) || early.has(&planes));
+                let apart = waits && (early.is_some() || (at.device, at.stream) != (device.id(), STRIPS));
+                let event = early.map(|early| &early.event).or(at.event.as_ref());
+                if let Some(event) = event.filter(|_| apart) {
+                    device.backend().wait(STRIPS, &**event)?;
+                }
+            }
+            Ok((work(&queue)?, None))
+        })
+    }
+
+    /// Puts a sweep into two streams: the planes at borders, and the others, which wait for no strips.
+    pub(super) fn launch_split(
+        self: &Arc<Core>,
+        device: &Arc<DeviceCore>,
+        node: &Arc<Node>,
+        SplitWork { edges, planes, inside }: SplitWork,
+    ) -> Next {
+        let (before, backend) = (node.take_before(), device.backend());
+        let stream = stream_after(device, &before);
+        let queue = |stream: usize| Queue { device, stream, rings: &[], refilled: &[], lane: None };
+        let (first, others) = (queue(EDGES), queue(stream));
+        self.put_into(&others, node, &before, || {
+            for (other, at) in before.iter().filter_map(|other| Some((other, other.launched()?))) {
+                let Some(event) = &at.event else { continue };
+                backend.wait(EDGES, &**event)?;
+                if !other.brings_strips() && (at.device, at.stream) != (device.id(), stream) {
+                    backend.wait(stream, &**event)?;
+                }
+            }
+            // Held while something is under way, if the rest fails.
+            let mut begun = None;
+            let (event, rest) = others.enqueue(|| {
+                begun = Some(edges(&first)?);
+                let event = backend.mark(EDGES)?;
+                backend.flush(EDGES)?;
+                let rest = inside(&others)?;
+                backend.wait(stream, &*event)?;
+                Ok((event, rest))
+            })?;
+            let done = Box::new(move || {
+                let ended = [begun.map_or(Ok(()), |done| done()), rest()];
+                Error::earliest(ended.into_iter().filter_map(Result::err)).map_or(Ok(()), Err)
+            });
+            Ok((done, Some(Early { event, planes })))
+        })
+    }
+}
+
+/// The boxes of a sweep among the planes that it computes first, and the others.
+pub(super) fn split(sweep: &Sweep, Edges { axis, planes }: &Edges) -> [Vec<(usize, GridBox<4>)>; 2] {
+    let mut all: [Vec<(usize, GridBox<4>)>; 2] = Default::default();
+    let cut = |cells: &GridBox<4>, lo: i64, hi: i64| {
+        let mut part = *cells;
+        (part.lo[*axis], part.hi[*axis]) = (cells.lo[*axis].max(lo), cells.hi[*axis].min(hi));
+        part
+    };
+    for (region, cells) in sweep.boxes() {
+        let mut from = i64::MIN;
+        for (lo, hi) in planes {
+            all[0].push((*region, cut(cells, *lo, *hi)));
+            all[1].push((*region, cut(cells, from, *lo)));
+            from = *hi;
+        }
+        all[1].push((*region, cut(cells, from, i64::MAX)));
+    }
+    all.iter_mut().for_each(|boxes| boxes.retain(|(_, cells)| !cells.is_empty()));
+    all
+}
