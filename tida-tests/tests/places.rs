@@ -342,6 +342,33 @@ fn mistakes_in_strips_are_found() {
     }
 }
 
+/// Places and strips are on one axis of time.
+#[test]
+fn a_timeline_has_all_places() {
+    use tida::acc::SpanKind;
+    let acc = TileAcc::builder().devices(["sim:3"]).threads(2).timeline(true).edges_from(0).build().unwrap();
+    let (mut u, mut next) = heat(&acc, [24, 8, 64], true);
+    (0..3).for_each(|_| step(&mut u, &mut next));
+    let timeline = acc.timeline().unwrap();
+    let of = |kind: SpanKind, place: usize| {
+        let spans = timeline.spans().iter().filter(move |span| (span.kind, span.place) == (kind, place));
+        spans.map(|span| (span.start, span.end)).collect::<Vec<_>>()
+    };
+    for place in 0..3 {
+        // From each neighbour one a step, between the sweeps of this step and of the next.
+        assert_eq!(of(SpanKind::Strips, place).len(), 2 * 3, "{timeline:?}");
+        // The second sweep computes its edges first: ghosts of fixed value are due after the first one, and the last
+        // one gives nothing.
+        assert_eq!(of(SpanKind::Kernel, place).len(), 1 + 2 + 1, "{timeline:?}");
+    }
+    assert!(timeline.spans().windows(2).all(|pair| pair[0].start <= pair[1].start));
+    let picture = timeline.svg();
+    assert!(picture.contains(">0: stream") && picture.contains(">2: stream"), "{picture}");
+    let chrome = timeline.chrome();
+    assert!(chrome.contains(r#""pid":4"#) && chrome.contains(r#""cat":"strips""#), "{chrome}");
+    assert!(TileAcc::builder().devices(["sim:2"]).build().unwrap().timeline().is_err());
+}
+
 /// Work that fails on one place fails what needs it on others, and is told by its kernel and line.
 #[test]
 fn a_failure_on_one_place_is_that_of_what_needs_it() {
@@ -512,7 +539,6 @@ fn what_is_not_there_is_refused() {
     let error =
         compute(&tile, (&mut v, tida::coarse(&coarse_array)), kernel!(|v, c, at| v[at] = c[[at[0] / 2, at[1]]]));
     refused(error.unwrap_err());
-    refused(acc.timeline().unwrap_err());
     let faces = TileArray::<f64, 1>::builder([256]).centering([Centering::Face]).build(&acc).unwrap();
     refused(reduce(&faces, Sum, kernel!(|u, at| u[at])).unwrap_err());
     assert_eq!(v.read_box(v.domain()).unwrap(), [0.0; 16 * 64]);
@@ -567,84 +593,6 @@ fn shares_change_no_bit() {
     let acc = TileAcc::builder().devices(["cpu:3", "sim"]).threads(2).build().unwrap();
     for shares in [&[][..], &[10, 10, 10, 10], &[2, 3, 33, 2], &[38, 2], &[40]] {
         assert!(run(&acc, shares) == expected, "{shares:?}");
-    }
-}
-
-/// A step of two fields that react and spread: one sweep writes both, of which both have ghosts.
-fn react(fields: &mut [TileArray<f64, 3>; 2], next: &mut [TileArray<f64, 3>; 2]) {
-    let [u, v] = fields;
-    fill_ghosts((&mut *u, &mut *v)).unwrap();
-    let [un, vn] = next;
-    for tile in un.tiles() {
-        compute(
-            &tile,
-            (&mut *un, &mut *vn, &*u, &*v),
-            kernel!(|un, vn, u, v, at| {
-                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
-                let spread = around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at];
-                let around = v[at - [1, 0, 0]] + v[at + [1, 0, 0]] + v[at - [0, 1, 0]] + v[at + [0, 1, 0]];
-                let spread_v = around + v[at - [0, 0, 1]] + v[at + [0, 0, 1]] - 6.0 * v[at];
-                let both = u[at] * v[at] * v[at];
-                un[at] = u[at] + 0.1 * spread - both + 0.03 * (1.0 - u[at]);
-                vn[at] = v[at] + 0.05 * spread_v + both - 0.09 * v[at];
-            }),
-        )
-        .unwrap();
-    }
-    std::mem::swap(fields, next);
-}
-
-/// Seconds a step of 200, once all is compiled.
-fn seconds_a_step(acc: &TileAcc, mut step: impl FnMut()) -> f64 {
-    (0..10).for_each(|_| step());
-    while acc.warm_up().unwrap() > 0 {
-        (0..10).for_each(|_| step());
-    }
-    let (mut best, steps) = (f64::INFINITY, 200);
-    for _ in 0..3 {
-        let start = std::time::Instant::now();
-        (0..steps).for_each(|_| step());
-        acc.sync().unwrap();
-        best = best.min(start.elapsed().as_secs_f64() / f64::from(steps));
-    }
-    best
-}
-
-/// Prints what a step costs on devices that `TIDA_PLACES_MEASURED` names, such as `cuda:0;cuda:0,1`, with so many cells
-/// a place and axis as `TIDA_PLACES_SIZES` lists; and how that compares with the first of them. `TIDA_PLACES_EDGES` says
-/// from how many bytes of arrays on a sweep computes its edges first.
-#[test]
-#[ignore = "it measures"]
-fn what_a_step_costs() {
-    let devices = std::env::var("TIDA_PLACES_MEASURED").unwrap_or_else(|_| "cpu:1;cpu:2".into());
-    let sizes = std::env::var("TIDA_PLACES_SIZES").unwrap_or_else(|_| "64".into());
-    let edges = std::env::var("TIDA_PLACES_EDGES").ok().and_then(|bytes| bytes.parse().ok());
-    for size in sizes.split(',').map(|size| size.parse::<usize>().unwrap()) {
-        let mut first = [None; 2];
-        for names in devices.split(';') {
-            let mut builder = TileAcc::builder().devices([names]).fuse(tida::Fuse::Off);
-            if let Some(bytes) = edges {
-                builder = builder.edges_from(bytes);
-            }
-            let acc = builder.build().unwrap();
-            let places = acc.places().len();
-            let cells = [size * places, size, size];
-            let mut said = |name: &str, kind: usize, seconds: f64| {
-                let rate = cells.iter().product::<usize>() as f64 / seconds / 1e9;
-                let one = *first[kind].get_or_insert(rate / places as f64);
-                let scaling = rate / places as f64 / one;
-                println!("{names}, {size}^3, {name}: {:.4} ms, {rate:.1} Gcell/s, {scaling:.3}", seconds * 1e3);
-            };
-            {
-                let (mut u, mut next) = heat(&acc, cells, true);
-                said("heat", 0, seconds_a_step(&acc, || step(&mut u, &mut next)));
-                assert!(u.read_box(GridBox::new([0, 0, 0], [1, 1, 2])).unwrap().iter().all(|x| (x - 1.0).abs() < 1e-9));
-            }
-            let (u, next) = heat(&acc, cells, true);
-            let (mut fields, mut next) = ([u.clone(), next], [u.like().unwrap(), u.like().unwrap()]);
-            drop(u);
-            said("reaction", 1, seconds_a_step(&acc, || react(&mut fields, &mut next)));
-        }
     }
 }
 

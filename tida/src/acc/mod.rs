@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::backend::sim::SimReport;
+use crate::device::timeline::Recorder;
 use crate::error::{Error, ErrorKind};
 use crate::memory::backing::Folder;
 use crate::memory::ghosts::borders::StripFault;
@@ -254,7 +255,7 @@ impl TileAcc {
         self.places().iter().flat_map(|place| place.core().streamed()).collect()
     }
 
-    /// What ran when, since the accelerator was built. Waits until everything recorded has run. It does not say how
+    /// What ran when, since the accelerator was built, on all of its places. Waits until everything recorded has run. It does not say how
     /// that went: `sync` and reads do.
     ///
     /// ```
@@ -274,23 +275,25 @@ impl TileAcc {
     pub fn timeline(&self) -> Result<Timeline, Error> {
         outside_kernels("give the timeline of an accelerator")?;
         if !self.handle.places.is_empty() {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                "give the timeline of an accelerator",
-                format!("{} places, each with a timeline of its own", self.handle.places.len()),
-                "ask each of `TileAcc::places`",
-            ));
+            self.places().iter().try_for_each(|place| place.core().flush())?;
+            let of = |place: &TileAcc| Ok((place.recorder()?.zero(), place.timeline()?));
+            return self.places().iter().map(of).collect::<Result<Vec<_>, Error>>().map(Timeline::of_places);
         }
-        let recorder = self.core().timeline.as_ref().ok_or_else(|| {
+        let recorder = self.recorder()?;
+        self.core().wait_for_all();
+        Ok(recorder.timeline())
+    }
+
+    /// What records its timeline.
+    fn recorder(&self) -> Result<&Arc<Recorder>, Error> {
+        self.core().timeline.as_ref().ok_or_else(|| {
             Error::new(
                 ErrorKind::Argument,
                 "give the timeline of an accelerator",
                 "that it was built to record none",
                 "build it with `TileAcc::builder().timeline(true)`",
             )
-        })?;
-        self.core().wait_for_all();
-        Ok(recorder.timeline())
+        })
     }
 
     /// Runs `f`, which writes or reads files beside the program, and puts the time that it takes into the timeline, if

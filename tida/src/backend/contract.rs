@@ -8,7 +8,7 @@ use std::thread;
 
 use tida_kernels::plan::{Dialect, Math};
 
-use super::{Argument, Backend, COPIES, Code, Kernel, Memory, STREAMS, cuda, disk, host, opencl, sim};
+use super::{Argument, Backend, COPIES, Code, Kernel, Memory, STREAMS, STRIPS, cuda, disk, host, opencl, sim};
 use crate::acc::settings;
 use crate::error::{Error, ErrorKind};
 
@@ -169,6 +169,65 @@ fn launch_affine(device: &Device, stream: usize, kernel: &dyn Kernel, out: &Memo
     let arguments = [Argument::Memory(out), Argument::Memory(from), Argument::Bytes(&count), Argument::Bytes(&add)];
     // SAFETY: the parameters of `affine`; the callers' memory has `n` values and lives until they have waited.
     unsafe { device.launch(stream, kernel, blocks(n), BLOCK, &arguments).unwrap() };
+}
+
+/// A device that reaches another one reads what that has written, once it has waited for its event.
+fn reads_beside(one: &Device, other: &Device) {
+    assert!(one.reaches(&**other) && other.reaches(&**one));
+    let count = 1 << 12;
+    let ours: Vec<i32> = (0..count).collect();
+    let from = filled(one, 0, &vec![-7; ours.len()]);
+    let to = filled(other, 0, &vec![-8; ours.len()]);
+    let bytes = from.bytes();
+    for round in 0..4 {
+        let new: Vec<i32> = ours.iter().map(|n| n + round).collect();
+        let event = {
+            // SAFETY: the memory has so many bytes; all live until the copies are done, below.
+            unsafe { one.upload(1, &from, 0, new.as_ptr().cast(), bytes).unwrap() };
+            one.mark(1).unwrap()
+        };
+        one.flush(1).unwrap();
+        other.wait(STRIPS, &*event).unwrap();
+        // SAFETY: as above.
+        unsafe { other.copy(STRIPS, (&from, 0), (&to, 0), bytes).unwrap() };
+        let taken = other.mark(STRIPS).unwrap();
+        other.flush(STRIPS).unwrap();
+        assert_eq!(values(other, STRIPS, &to, new.len()), new);
+        // The one that gives overwrites it after that.
+        one.wait(1, &*taken).unwrap();
+    }
+    finish(one, 1);
+}
+
+#[test]
+fn simulated_devices_read_beside() {
+    let one = sim::open(sim::SimDevice::new(), None).unwrap();
+    let other = sim::open(sim::SimDevice::new(), Some(&*one)).unwrap();
+    reads_beside(&one, &other);
+    reads_beside(&one, &one);
+    // One that does not wait finds what nobody has written yet.
+    let from = filled(&one, 0, &[1; 64]);
+    let to = filled(&other, 0, &[2; 64]);
+    // SAFETY: both memories have so many bytes, and live until all is done.
+    unsafe {
+        one.upload(1, &from, 0, [3; 64].as_ptr().cast(), from.bytes()).unwrap();
+        other.copy(STRIPS, (&from, 0), (&to, 0), from.bytes()).unwrap();
+    }
+    assert_ne!(values(&other, STRIPS, &to, 64), [3; 64]);
+    finish(&one, 1);
+    let alone = sim::open(sim::SimDevice::new(), None).unwrap();
+    assert!(!one.reaches(&*alone) && !alone.reaches(&**host_device()));
+}
+
+#[test]
+fn cuda_devices_read_beside() {
+    let Some(one) = cuda_device() else { return };
+    reads_beside(one, one);
+    let second = super::chosen::Chosen { which: 1, by_builder: true };
+    match cuda::open(Some(second)) {
+        Ok(other) if one.reaches(&*other) => reads_beside(one, &other),
+        _ => eprintln!("SKIPPED: no second CUDA device that this one reaches"),
+    }
 }
 
 fn facts_are_sensible(device: &Device) {

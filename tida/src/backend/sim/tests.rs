@@ -11,7 +11,7 @@ fn plain() -> SimDevice {
 }
 
 fn device(spec: SimDevice) -> Arc<dyn Backend> {
-    open(spec).unwrap()
+    open(spec, None).unwrap()
 }
 
 fn sim(device: &Arc<dyn Backend>) -> &Sim {
@@ -311,7 +311,7 @@ fn what_cannot_be_simulated_is_an_error() {
         plain().copy_engines(0),
     ];
     for spec in specs {
-        assert_eq!(open(spec.clone()).unwrap_err().kind(), ErrorKind::Argument, "{spec:?}");
+        assert_eq!(open(spec.clone(), None).unwrap_err().kind(), ErrorKind::Argument, "{spec:?}");
     }
     let (one, other) = (device(plain()), device(plain()));
     let event = one.record(0).unwrap();

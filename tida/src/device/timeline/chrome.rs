@@ -10,7 +10,8 @@ const COMPILERS: usize = 1 << 20;
 /// Number of the row of files.
 const FILES: usize = 1 << 21;
 
-/// Complete events (`"ph": "X"`) in microseconds: streams are threads of process 0, threads those of process 1.
+/// Complete events (`"ph": "X"`) in microseconds: streams are threads of process 0, threads those of process 1;
+/// of the next place, of 2 and 3, and so on.
 pub(super) fn write(timeline: &Timeline) -> String {
     let mut text = String::from("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
     let mut comma = "\n";
@@ -19,18 +20,21 @@ pub(super) fn write(timeline: &Timeline) -> String {
         let _ = write!(text, "{comma}{line}");
         comma = ",\n";
     };
-    for (process, name) in [(0, timeline.device()), (1, "host")] {
-        let name = quoted(name);
+    let lanes = timeline.lanes();
+    // Of one place, and of others if there are any.
+    let places = lanes.iter().map(|(row, _)| row.place).max().unwrap_or(0) + 1;
+    for (process, name) in (0..places).flat_map(|place| [(2 * place, timeline.device()), (2 * place + 1, "host")]) {
+        let name = quoted(&if places > 1 { format!("{}: {name}", process / 2) } else { name.to_owned() });
         event(format_args!(r#"{{"ph":"M","name":"process_name","pid":{process},"args":{{"name":{name}}}}}"#));
     }
-    for (lane, spans) in timeline.lanes() {
-        let (process, thread) = match lane {
+    for (row, spans) in lanes {
+        let (process, thread) = match row.lane {
             Lane::Stream(number) => (0, number),
             Lane::Thread(number) => (1, number),
             Lane::Compiler(number) => (1, COMPILERS + number),
             Lane::Files => (1, FILES),
         };
-        let name = quoted(&lane.name());
+        let (process, name) = (2 * row.place + process, quoted(&row.lane.name()));
         event(format_args!(
             r#"{{"ph":"M","name":"thread_name","pid":{process},"tid":{thread},"args":{{"name":{name}}}}}"#
         ));

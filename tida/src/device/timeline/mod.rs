@@ -13,6 +13,7 @@ mod tests;
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::time::Instant;
 
 pub(crate) use recorder::{Label, Recorder, host_span, restart};
 pub use stats::{Busy, Stats};
@@ -80,6 +81,8 @@ impl SpanKind {
 pub struct Span {
     /// What happened.
     pub kind: SpanKind,
+    /// The number of the [place](crate::TileAcc::places) that it was for; 0 where there is one.
+    pub place: usize,
     /// Which: the region of a copy, or what was recorded and the line that recorded it.
     pub name: Cow<'static, str>,
     /// The stream of the device that it ran in; on the host, the number of the thread that started it; of compilations,
@@ -98,7 +101,8 @@ pub struct Span {
 ///
 /// A span on the device starts when the stream had done all before it, and ends when the stream had done it, both by
 /// the device's clock. Those of the host are by the host's. Both clocks were read when the accelerator was built, to
-/// put all spans on one axis: [`Timeline::clock_error`] says how well that went.
+/// put all spans on one axis: [`Timeline::clock_error`] says how well that went. Spans of several places are on one
+/// axis, that of the first.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -129,7 +133,24 @@ impl Timeline {
         &self.spans
     }
 
-    /// The device, by its driver's name for it; `cpu` if there is none.
+    /// The timelines of several places, each with when it began, as one.
+    pub(crate) fn of_places(places: Vec<(Instant, Timeline)>) -> Timeline {
+        let began = places.first().map(|(began, _)| *began);
+        let devices: Vec<&str> = places.iter().map(|(_, timeline)| timeline.device.as_str()).collect();
+        let device = devices.join(", ");
+        let clock_error = places.iter().filter_map(|(_, timeline)| timeline.clock_error).reduce(f64::max);
+        let untimed = places.iter().map(|(_, timeline)| timeline.untimed).sum();
+        let mut spans = Vec::new();
+        for (place, (zero, timeline)) in places.into_iter().enumerate() {
+            let later = began.map_or(0.0, |began| zero.saturating_duration_since(began).as_secs_f64());
+            let moved = |span: Span| Span { place, start: span.start + later, end: span.end + later, ..span };
+            spans.extend(timeline.spans.into_iter().map(moved));
+        }
+        spans.sort_by(|a, b| a.start.total_cmp(&b.start));
+        Timeline { device, spans, clock_error, untimed }
+    }
+
+    /// The device, by its driver's name for it; `cpu` if there is none. Of several places all of them, with commas.
     pub fn device(&self) -> &str {
         &self.device
     }
@@ -195,9 +216,10 @@ impl Timeline {
         save(path.as_ref(), &self.svg())
     }
 
-    /// Rows of spans: streams of the device first, then threads of the host, compilations, and files.
-    fn lanes(&self) -> Vec<(Lane, Vec<&Span>)> {
-        let mut lanes: Vec<(Lane, Vec<&Span>)> = Vec::new();
+    /// Rows of spans, place by place: streams of the device first, then threads of the host, compilations, and files.
+    fn lanes(&self) -> Vec<(Row, Vec<&Span>)> {
+        let mut lanes: Vec<(Row, Vec<&Span>)> = Vec::new();
+        let several = self.spans.iter().any(|span| span.place > 0);
         for span in &self.spans {
             let lane = match span.kind {
                 SpanKind::Cpu => Lane::Thread(span.lane),
@@ -205,17 +227,34 @@ impl Timeline {
                 SpanKind::Files => Lane::Files,
                 _ => Lane::Stream(span.lane),
             };
-            match lanes.iter_mut().find(|(known, _)| *known == lane) {
+            let row = Row { place: span.place, lane, several };
+            match lanes.iter_mut().find(|(known, _)| *known == row) {
                 Some((_, spans)) => spans.push(span),
-                None => lanes.push((lane, vec![span])),
+                None => lanes.push((row, vec![span])),
             }
         }
-        lanes.sort_by_key(|(lane, _)| *lane);
+        lanes.sort_by_key(|(row, _)| *row);
         lanes
     }
 }
 
 /// A row of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    place: usize,
+    lane: Lane,
+    /// There are rows of other places.
+    several: bool,
+}
+
+impl Row {
+    fn name(&self) -> String {
+        let lane = self.lane.name();
+        if self.several { format!("{}: {lane}", self.place) } else { lane }
+    }
+}
+
+/// What a row of a place has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
     Stream(usize),

@@ -78,6 +78,11 @@ impl Recorder {
         }
     }
 
+    /// When its axis of time started.
+    pub fn zero(&self) -> Instant {
+        self.zero
+    }
+
     fn lock(&self) -> MutexGuard<'_, Records> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,7 +99,7 @@ impl Recorder {
         start: Arc<dyn Event>,
         end: Arc<dyn Event>,
     ) {
-        let span = Span { kind, name: name.into(), lane, start: 0.0, end: 0.0, bytes };
+        let span = Span { kind, place: 0, name: name.into(), lane, start: 0.0, end: 0.0, bytes };
         let mut records = self.lock();
         records.pending.push(Pending { span, start, end });
         if records.pending.len() >= records.settle_at {
@@ -120,7 +125,7 @@ impl Recorder {
 
     fn timed_by_host(&self, kind: SpanKind, name: Cow<'static, str>, lane: usize, (start, end): (Instant, Instant)) {
         let at = |instant: Instant| instant.saturating_duration_since(self.zero).as_secs_f64();
-        let span = Span { kind, name, lane, start: at(start), end: at(end), bytes: 0 };
+        let span = Span { kind, place: 0, name, lane, start: at(start), end: at(end), bytes: 0 };
         self.lock().spans.push(span);
     }
 

@@ -4,7 +4,7 @@ use super::stats::{common, length, union};
 use super::*;
 
 fn span(kind: SpanKind, name: &'static str, lane: usize, (start, end): (f64, f64), bytes: u64) -> Span {
-    Span { kind, name: name.into(), lane, start, end, bytes }
+    Span { kind, place: 0, name: name.into(), lane, start, end, bytes }
 }
 
 /// Two streams that copy and compute in turn, as in TiDA-acc's Figure 7, and a thread.
