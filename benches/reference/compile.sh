@@ -20,6 +20,8 @@ one ooc ooc &
 jobs+=($!)
 one heat_host heat_host -fmad=false &
 jobs+=($!)
+one heat_two heat_two &
+jobs+=($!)
 one sincos_host sincos_host -fmad=false &
 jobs+=($!)
 one sincos_host_fast sincos_host -use_fast_math &

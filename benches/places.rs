@@ -1,0 +1,153 @@
+//! What a step costs on one device and on several places: weak scaling, so many cells on each place.
+//!
+//! Heat of 7 points, and two fields that react and spread, both in `f64`, periodic, one step a launch. Beside it runs
+//! `benches/reference/heat_two.cu`, the same heat by hand on two GPUs, if its program is given:
+//!
+//! ```text
+//! benches/reference/compile.sh target/references
+//! cargo bench --bench places -- target/references/heat_two "cuda:0;cuda:0,0;cuda:0,1" 128,256,512
+//! ```
+//!
+//! The second argument names devices, as `TileAccBuilder::devices` takes them: each is compared with the first. The
+//! third one lists cells along each axis of a place. Values are compared before anything is timed.
+
+use std::process::Command;
+use std::time::Instant;
+
+use tida::prelude::*;
+use tida::{Fuse, fill_ghosts};
+
+type Field = TileArray<f64, 3>;
+
+fn heat(u: &mut Field, next: &mut Field) -> tida::Result<()> {
+    u.fill_ghosts()?;
+    for tile in next.tiles() {
+        compute(
+            &tile,
+            (&mut *next, &*u),
+            kernel!(|next, u, at| {
+                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
+                next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
+            }),
+        )?;
+    }
+    std::mem::swap(u, next);
+    Ok(())
+}
+
+/// One sweep writes both fields, and reads ghosts of both.
+fn react(fields: &mut [Field; 2], next: &mut [Field; 2]) -> tida::Result<()> {
+    let ([u, v], [un, vn]) = (&mut *fields, &mut *next);
+    fill_ghosts((&mut *u, &mut *v))?;
+    for tile in un.tiles() {
+        compute(
+            &tile,
+            (&mut *un, &mut *vn, &*u, &*v),
+            kernel!(|un, vn, u, v, at| {
+                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
+                let spread = around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at];
+                let around = v[at - [1, 0, 0]] + v[at + [1, 0, 0]] + v[at - [0, 1, 0]] + v[at + [0, 1, 0]];
+                let other = around + v[at - [0, 0, 1]] + v[at + [0, 0, 1]] - 6.0 * v[at];
+                let both = u[at] * v[at] * v[at];
+                un[at] = u[at] + 0.1 * spread - both + 0.03 * (1.0 - u[at]);
+                vn[at] = v[at] + 0.05 * other + both - 0.09 * v[at];
+            }),
+        )?;
+    }
+    std::mem::swap(fields, next);
+    Ok(())
+}
+
+/// A field of values that are the same wherever the array lies.
+fn field(acc: &TileAcc, cells: [usize; 3]) -> tida::Result<Field> {
+    let mut u = TileArray::<f64, 3>::builder(cells).ghost(1).boundary(Boundary::Periodic).build(acc)?;
+    for tile in u.tiles() {
+        compute(&tile, &mut u, kernel!(|u, at| u[at] = ((at[0] * 31 + at[1] * 17 + at[2] * 7) % 101) as f64 / 101.0))?;
+    }
+    Ok(u)
+}
+
+/// Some cells of both programs after a few steps on few cells, as bits.
+fn seen(acc: &TileAcc) -> tida::Result<Vec<u64>> {
+    let cells = [24, 20, 70];
+    let (mut u, mut v) = (field(acc, cells)?, field(acc, cells)?);
+    let mut next = [u.like()?, v.like()?];
+    (0..4).try_for_each(|_| heat(&mut v, &mut next[1]))?;
+    let mut all = v.read_box(v.domain())?;
+    let mut fields = [u.clone(), v];
+    (0..4).try_for_each(|_| react(&mut fields, &mut next))?;
+    all.extend(fields[0].read_box(u.domain())?);
+    u.fill_ghosts()?;
+    Ok(all.into_iter().map(f64::to_bits).collect())
+}
+
+/// Seconds a step, the best of three runs, once all is compiled.
+fn seconds(acc: &TileAcc, cells: usize, mut step: impl FnMut() -> tida::Result<()>) -> tida::Result<f64> {
+    (0..10).try_for_each(|_| step())?;
+    while acc.warm_up()? > 0 {
+        (0..10).try_for_each(|_| step())?;
+    }
+    let steps = (1u64 << 33 >> cells.ilog2()).clamp(50, 1000) as u32;
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let start = Instant::now();
+        (0..steps).try_for_each(|_| step())?;
+        acc.sync()?;
+        best = best.min(start.elapsed().as_secs_f64() / f64::from(steps));
+    }
+    Ok(best)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let given: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let get = |n: usize, other: &str| given.get(n).cloned().unwrap_or_else(|| other.to_owned());
+    let (by_hand, devices, sizes) = (get(0, ""), get(1, "cpu:1;cpu:2"), get(2, "48"));
+    let devices: Vec<&str> = devices.split(';').collect();
+    // From how many bytes of arrays on sweeps compute their edges first.
+    let edges = std::env::var("TIDA_PLACES_EDGES").ok().and_then(|bytes| bytes.parse().ok());
+    let accelerator = |names: &str| {
+        let builder = TileAcc::builder().devices([names]).fuse(Fuse::Off);
+        if let Some(bytes) = edges { builder.edges_from(bytes) } else { builder }.build()
+    };
+    let expected = seen(&accelerator(devices[0])?)?;
+    for names in &devices {
+        let builder = TileAcc::builder().devices([*names]).edges_from(0);
+        if seen(&builder.build()?)? != expected {
+            return Err(format!("{names} gives other bits than {}", devices[0]).into());
+        }
+    }
+    for size in sizes.split(',') {
+        let size: usize = size.parse()?;
+        if !by_hand.is_empty() {
+            let cells = size.to_string();
+            let steps = (1usize << 33 >> (3 * size.ilog2())).clamp(50, 2000).to_string();
+            let output = Command::new(&by_hand).args([&cells, &cells, &cells, &steps]).output()?;
+            let said = String::from_utf8_lossy(&output.stdout);
+            let of_steps = |line: &&str| line.contains("Gcell");
+            said.lines().filter(of_steps).for_each(|line| println!("by hand, {size}^3: {line}"));
+        }
+        let mut first = [None; 2];
+        for names in &devices {
+            let acc = accelerator(names)?;
+            let places = acc.places().len();
+            let cells = [size * places, size, size];
+            let mut said = |name: &str, kind: usize, seconds: f64| {
+                let rate = (size * size * size) as f64 / seconds / 1e9;
+                let scaling = rate / *first[kind].get_or_insert(rate);
+                let all = rate * places as f64;
+                println!("{names}, {size}^3 a place, {name}: {:.4} ms, {all:.1} Gcell/s, {scaling:.3}", seconds * 1e3);
+            };
+            let mut u = field(&acc, cells)?;
+            let mut next = u.like()?;
+            said("heat", 0, seconds(&acc, size * size * size, || heat(&mut u, &mut next))?);
+            // It has twice as many arrays.
+            if size > 512 {
+                continue;
+            }
+            let mut fields = [u, next];
+            let mut next = [fields[0].like()?, fields[0].like()?];
+            said("reaction", 1, seconds(&acc, size * size * size, || react(&mut fields, &mut next))?);
+        }
+    }
+    Ok(())
+}
