@@ -19,7 +19,7 @@ use crate::memory::element::Element;
 use crate::memory::ghosts::borders::{StripFault, strips};
 use crate::memory::ghosts::device::DeviceCopies;
 use crate::memory::layout::{Boundaries, Layout};
-use crate::memory::node::{Done, Node, Queue, Work};
+use crate::memory::node::{Done, Node, Planes, Queue, Work};
 use crate::memory::parts::{Batch, OfRegion, OnTheWay, PackedBox, Sent, packed};
 use crate::memory::rows::Row;
 use crate::memory::storage::Storage;
@@ -71,7 +71,17 @@ trait Strips: Send + Sync + std::fmt::Debug {
     /// before all that will.
     unsafe fn copy_over(&self, queue: &Queue<'_>, from: &Storage, to: &Storage) -> Result<Copied, Error>;
     /// The borders of the part that gives.
-    fn borders(&self) -> Borders;
+    fn borders(&self) -> &Borders;
+    /// The boxes that are given and taken, and the planes of the first axis that are given.
+    fn boxes(&self) -> &StripsOf;
+}
+
+/// The boxes of strips, for who orders work.
+#[derive(Debug)]
+struct StripsOf {
+    given: Arc<[OfRegion]>,
+    taken: Arc<[OfRegion]>,
+    planes: Planes,
 }
 
 /// Copies from device to device, and the memory that they use.
@@ -84,6 +94,8 @@ struct Of<const D: usize> {
     given: Batch,
     taken: Batch,
     gives_ghosts: bool,
+    borders: Borders,
+    boxes: StripsOf,
     /// What sets the boxes from device to device, once that was asked for.
     over: OnceLock<Arc<DeviceCopies>>,
 }
@@ -173,11 +185,12 @@ impl<const D: usize> Strips for Of<D> {
         Ok((copies, [source, target]))
     }
 
-    fn borders(&self) -> Borders {
-        let (held, axis) = (&self.from.held, 4 - D);
-        let depth = |part: &PackedBox| part.cells.hi[axis] - part.cells.lo[axis];
-        let depth = self.given.parts.iter().map(depth).max().unwrap_or(0);
-        Borders { axis, held: (held.lo[0], held.hi[0]), sides: self.from.borders[0], depth }
+    fn borders(&self) -> &Borders {
+        &self.borders
+    }
+
+    fn boxes(&self) -> &StripsOf {
+        &self.boxes
     }
 }
 
@@ -197,7 +210,15 @@ impl Route {
                 }
                 let (given, taken): (Vec<OfRegion>, Vec<OfRegion>) = pairs.into_iter().unzip();
                 let is_ghost = |(region, cells): &OfRegion| !giver.wide.regions[*region].valid.contains_box(cells);
+                let axis = 4 - D;
+                let mut planes: Planes = given.iter().map(|(_, cells)| (cells.lo[axis], cells.hi[axis])).collect();
+                planes.sort_unstable();
+                planes.dedup();
+                let depth = planes.iter().map(|(lo, hi)| hi - lo).max().unwrap_or(0);
+                let (held, sides) = ((giver.held.lo[0], giver.held.hi[0]), giver.borders[0]);
                 let strips = Of {
+                    borders: Borders { axis, held, sides, depth },
+                    boxes: StripsOf { given: given.as_slice().into(), taken: taken.as_slice().into(), planes },
                     gives_ghosts: given.iter().any(is_ghost),
                     given: packed(&giver.element, &given),
                     taken: packed(&taker.element, &taken),

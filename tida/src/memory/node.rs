@@ -167,6 +167,9 @@ pub(crate) trait Starts: Send + Sync {
 
     /// Waits until a node that belongs to it has finished.
     fn wait_for_end(self: Arc<Self>, node: &Node);
+
+    /// The same on a thread that launches no nodes meanwhile.
+    fn await_end(&self, node: &Node);
 }
 
 /// Where the commands of a node are.

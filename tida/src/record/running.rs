@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
 use super::driver::{Core, lock};
-use super::wait::until;
 use crate::backend::{Event, STREAMS, Turn};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, host_span};
@@ -38,7 +37,7 @@ impl InFlight {
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)));
         core.device.iter().for_each(|device| device.ended());
         // They were put into streams before this one: no two places wait for each other here.
-        after.iter().for_each(|other| until(|| other.is_finished()));
+        after.iter().for_each(|other| other.home().iter().for_each(|home| home.await_end(other)));
         for other in core.finish(&node, result.map_err(|e| node.failed(e))) {
             core.start_node(other);
         }
@@ -59,6 +58,10 @@ impl Starts for Core {
 
     fn wait_for_end(self: Arc<Core>, node: &Node) {
         Core::wait_for_end(&self, node);
+    }
+
+    fn await_end(&self, node: &Node) {
+        Core::await_end(self, node);
     }
 }
 

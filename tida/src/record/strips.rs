@@ -19,7 +19,7 @@ use crate::run::op::{Edges, Sweep};
 use crate::run::streamed::Ended;
 
 /// Boxes of an array that strips are read from, or written to.
-pub(crate) type StripBoxes = (Arc<Tracker>, Vec<(usize, GridBox<4>)>);
+pub(crate) type StripBoxes = (Arc<Tracker>, Arc<[(usize, GridBox<4>)]>);
 
 /// Strips that one place takes from another.
 pub(crate) struct Taken<'a> {
@@ -98,7 +98,13 @@ impl Core {
             && work.launch.order().is_none()
             && work.launch.colour().is_none()
             && work.launch.grain()[borders.axis] == 1;
-        let even = work.arrays.iter().all(|array| !array.whole && !array.uneven);
+        // Arrays whose parts end elsewhere have their ghosts elsewhere.
+        let alike = |tracker: &Tracker| {
+            let regions = tracker.regional().map_or(&[][..], |regional| &regional.layout.regions);
+            let ends = regions.first().zip(regions.last());
+            ends.is_some_and(|(a, b)| (a.valid.lo[borders.axis], b.valid.hi[borders.axis]) == borders.held)
+        };
+        let even = work.arrays.iter().all(|array| !array.whole && !array.uneven && alike(&array.tracker));
         if !plain || !even {
             return None;
         }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::driver::{Core, lock};
 use crate::backend::looks_for;
@@ -39,18 +39,6 @@ fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
         std::hint::spin_loop();
     }
 }
-
-/// Waits for what another thread is about to do.
-pub(super) fn until(done: impl Fn() -> bool) {
-    if soon(|| done().then_some(())).is_none() {
-        while !done() {
-            std::thread::sleep(LOOKS_AGAIN);
-        }
-    }
-}
-
-/// How often a thread looks for what may take long.
-const LOOKS_AGAIN: Duration = Duration::from_micros(50);
 
 thread_local! {
     /// The thread runs a kernel.
@@ -166,6 +154,18 @@ impl Core {
             Some(home) => home.clone().wait_for_end(node),
             None => self.unfinished.wait_for(node, |done| self.wait_until(done)),
         }
+    }
+
+    /// Waits for a node of this place on a thread that ends nodes of another one: it launches none.
+    pub(super) fn await_end(&self, node: &Node) {
+        if node.is_finished() {
+            return;
+        }
+        self.unfinished.wait_for(node, |done| {
+            if !self.hurries() || soon(|| done().then_some(())).is_none() {
+                self.unfinished.sleep_until(done);
+            }
+        });
     }
 
     /// See [`crate::TileAcc::wait_node`].

@@ -97,8 +97,8 @@ impl Direct {
             let owed = last.filter_map(|tracker| Some((tracker.storage().clone(), self.owed_of(tracker)?.clone())));
             let owed: Vec<(Arc<Storage>, Arc<Owed>)> = owed.collect();
             let waits = fault != Some(StripFault::MissingWait);
-            let read = give.iter().map(|(strips, tracker)| (tracker.clone(), strips.given().boxes()));
-            let written = take.iter().map(|(strips, tracker)| (tracker.clone(), strips.taken().boxes()));
+            let read = give.iter().map(|(strips, tracker)| (tracker.clone(), strips.boxes().given.clone()));
+            let written = take.iter().map(|(strips, tracker)| (tracker.clone(), strips.boxes().taken.clone()));
             let (read, written): (Vec<StripBoxes>, Vec<StripBoxes>) = (read.collect(), written.collect());
             let work = StripWork { planes: planes(&give), waits, work: work(give, take, owed, recorded) };
             place.core().record_strips(Taken { recorded, read: &read, written: &written, after: bring }, work);
@@ -118,7 +118,7 @@ impl Direct {
         let mut owes = true;
         for (strips, tracker, gives) in at_place(arrays, place) {
             if gives {
-                let new = strips.borders();
+                let new = *strips.borders();
                 let known = borders.unwrap_or(new);
                 owes &= known.held == new.held && known.sides == new.sides && self.owes(&tracker);
                 borders = Some(Borders { depth: known.depth.max(new.depth), ..new });
@@ -162,13 +162,9 @@ pub(super) fn carried(arrays: &[Exchanged<'_>], (from, to): Pair) -> (Vec<Carrie
 /// The planes of the first axis that are given.
 fn planes(give: &[Carried]) -> Planes {
     let mut planes = Planes::new();
-    for (strips, _) in give {
-        let axis = strips.borders().axis;
-        for part in &strips.given().parts {
-            let new = (part.cells.lo[axis], part.cells.hi[axis]);
-            if !planes.contains(&new) {
-                planes.push(new);
-            }
+    for new in give.iter().flat_map(|(strips, _)| &strips.boxes().planes) {
+        if !planes.contains(new) {
+            planes.push(*new);
         }
     }
     planes
