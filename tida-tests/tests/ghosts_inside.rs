@@ -304,24 +304,31 @@ fn a_sweep_over_a_part_has_ghosts_filled() {
     assert_eq!(run(&acc), run(&on_cpu()));
 }
 
+/// Periodic, mirrored, the nearest cell, fixed, and some of each.
 #[test]
-fn steps_in_one_launch_read_inside_where_faces_wrap() {
-    let case = Case { shape: [12, 20, 40], ghost: [[1; 2]; 3], kinds: [[0; 2]; 3], ..usual() };
-    let Some(acc) = on_a_device(unhurried().fuse(Fuse::Steps(3))) else { return };
-    let run = |acc: &TileAcc| {
-        counted(acc, &case, 32, |tile, next, u| {
-            compute(
-                tile,
-                (next, u),
-                kernel!(|next, u, at| next[at] =
-                    0.25 * (u[at - [1, 0, 0]] + u[at + [0, 1, 0]] + u[at - [0, 0, 1]] + u[at + [0, 0, 1]])),
-            )
-        })
-    };
-    let ((launches, found), (_, expected)) = (run(&acc), run(&on_cpu()));
-    assert_eq!(found.iter().zip(&expected).position(|(found, expected)| found != expected), None);
-    // Ten of three steps, and two steps by themselves.
-    assert_eq!((acc.stats().fused, launches), (10, 12));
+fn steps_in_one_launch_read_inside() {
+    let kinds = [[[0; 2]; 3], [[15; 2]; 3], [[7; 2]; 3], [[15; 2], [0; 2], [7; 2]], [[1; 2], [15, 7], [1, 15]]];
+    for kinds in kinds {
+        let case = Case { shape: [12, 20, 40], ghost: [[1; 2]; 3], kinds, ..usual() };
+        let Some(acc) = on_a_device(unhurried().fuse(Fuse::Steps(3))) else { return };
+        let run = |acc: &TileAcc| {
+            counted(acc, &case, 32, |tile, next, u| {
+                compute(
+                    tile,
+                    (next, u),
+                    kernel!(|next, u, at| next[at] = 0.25
+                        * (u[at - [1, 0, 0]] + u[at + [0, 1, 0]] + u[at - [0, 0, 1]] + u[at + [0, 0, 1]])
+                        + 0.125 * (u[at + [1, 0, 0]] - u[at - [0, 1, 0]])
+                        + 0.0625 * u[at]),
+                )
+            })
+        };
+        let ((launches, found), (_, expected)) = (run(&acc), run(&on_cpu()));
+        let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+        assert_eq!(differs, None, "{kinds:?}");
+        // Ten of three steps, and two steps by themselves.
+        assert_eq!((acc.stats().fused, launches), (10, 12), "{kinds:?}");
+    }
 }
 
 /// The bits of an array. Ghosts between regions that are not filled are what any device makes of them.

@@ -6,6 +6,7 @@
 
 use crate::analysis::{ArrayAccess, IndexForm, Symbol};
 use crate::ir::{Access, Kernel};
+use crate::plan::fuse::Face;
 use crate::plan::{Goal, Plan};
 
 /// Ghosts beyond one face of the domain.
@@ -15,6 +16,19 @@ pub struct Beyond {
     pub layers: u32,
     /// They are the cells at the other end; else each is the cell as far inside of the face.
     pub wraps: bool,
+}
+
+impl Beyond {
+    /// Whether they have the values that steps in one launch find beyond such a face. One layer of the nearest cell is
+    /// that cell as far inside.
+    pub fn is_of(self, face: Face) -> bool {
+        match face {
+            Face::Wrap => self.wraps,
+            Face::Even => !self.wraps,
+            Face::Nearest => !self.wraps && self.layers == 1,
+            Face::Memory | Face::Constant | Face::Follow => false,
+        }
+    }
 }
 
 /// The ghosts of an array of which a sweep over its whole domain reads the cells instead. One beyond several faces is

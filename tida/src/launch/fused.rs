@@ -331,7 +331,7 @@ pub(crate) unsafe fn enqueue_steps(
         let commands = launch.steps_commands(queue.device, (region, part), cells, &chosen, launched.held())?;
         launched.counts(&launch, queue, &commands, || launch.counting_steps(*steps as usize))?;
         let pair = prepared.steps.as_ref().map(|steps| steps.pair);
-        let inside = |arg| pair.is_some_and(|(_, inp)| inp == arg) && launch.steps_wrap(arg, faces);
+        let inside = |arg| pair.is_some_and(|(_, inp)| inp == arg) && launch.steps_know(arg, faces);
         launch.materialize_ghosts(queue, &[(region, part)], inside)?;
         if queue.device.backend().facts().native {
             let reach = chosen.fused.reach.map(|sides| sides.map(i64::from));

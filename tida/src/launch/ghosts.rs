@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use tida_kernels::plan::fuse::{Face, Faces};
-use tida_kernels::plan::ghosts::{Beyond, Ghosts, reads_near};
+use tida_kernels::plan::fuse::Faces;
+use tida_kernels::plan::ghosts::{Ghosts, reads_near};
 
 use super::device::{DeviceArg, DeviceLaunch};
 use super::prepare::ArgPlan;
@@ -34,13 +34,15 @@ impl DeviceLaunch<'_> {
         .collect()
     }
 
-    /// Whether several steps in one launch find cells instead of an argument's ghosts: those that are owed are at the
-    /// other end, as the steps know.
-    pub(super) fn steps_wrap(&self, number: usize, faces: &Faces) -> bool {
+    /// Whether several steps in one launch find cells instead of an argument's ghosts: those that are owed have the
+    /// values that the steps know by themselves.
+    pub(super) fn steps_know(&self, number: usize, faces: &Faces) -> bool {
         let Some(DeviceArg::Tiled(array)) = self.args.get(number) else { return false };
-        let wraps = |(beyond, face): (&Beyond, &Face)| beyond.layers == 0 || (beyond.wraps && *face == Face::Wrap);
         let owed = array.storage.owed_ghosts();
-        owed.is_some_and(|owed| owed.faces.as_flattened().iter().zip(faces.as_flattened()).all(wraps))
+        owed.is_some_and(|owed| {
+            let mut sides = owed.faces.as_flattened().iter().zip(faces.as_flattened());
+            sides.all(|(beyond, face)| beyond.layers == 0 || beyond.is_of(*face))
+        })
     }
 
     /// Before a launch: has the ghosts filled that are owed and that it may read, or leaves as they are; but for those

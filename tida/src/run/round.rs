@@ -1,0 +1,195 @@
+//! A round of a program that repeats itself: sweeps and fills of ghosts, one after the other, as the work of one node.
+//! What it launches is written down the first time, and put into the stream again later.
+
+use std::panic::Location;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::op::Sweep;
+use crate::backend::Memory;
+use crate::error::Error;
+use crate::launch::fused::enqueue_steps;
+use crate::launch::notes::{Launches, Notes};
+use crate::launch::step::{Launch, Together};
+use crate::memory::ghosts::owed::Owed;
+use crate::memory::node::{DeviceWork, Done, Queue};
+use crate::memory::tracker::{Mode, Tracker};
+
+/// What one launch of a round does, or a fill.
+pub(crate) enum Piece {
+    /// A sweep, or the first of steps that run as one launch.
+    Sweep {
+        sweep: Arc<Sweep>,
+        name: &'static str,
+        recorded: &'static Location<'static>,
+        steps: Option<(usize, Together, Arc<[Arc<dyn Launch>]>)>,
+    },
+    /// A fill of ghosts.
+    Fill(DeviceWork),
+}
+
+/// What a round touches of an array.
+pub(crate) struct RoundArray {
+    pub tracker: Arc<Tracker>,
+    pub regions: Vec<(usize, Mode)>,
+    /// Its ghosts are filled.
+    pub filled: bool,
+}
+
+/// What the rounds of one program launch, if it is known.
+#[derive(Debug, Default)]
+pub(crate) struct Tape(Mutex<Option<Known>>);
+
+#[derive(Debug)]
+struct Known {
+    /// The values that its kernels have captured, by number.
+    captured: u64,
+    launches: Launches,
+    /// The memory of each array, whether a fill of its ghosts is owed before, and what is owed after.
+    arrays: Vec<(Weak<Memory>, bool, Option<Arc<Owed>>)>,
+    /// Launches, and steps of those of several.
+    count: u64,
+    fused: Vec<u32>,
+}
+
+/// Whether ghosts of each array are owed; nothing while some array is on its way, or its ghosts are.
+fn owed(queue: &Queue<'_>, arrays: &[RoundArray]) -> Option<Vec<(Arc<Memory>, Option<Arc<Owed>>)>> {
+    let of = |array: &RoundArray| {
+        let storage = array.tracker.storage();
+        let memory = storage.settled_memory()?;
+        Some((memory, storage.settled_ghosts()?))
+    };
+    if queue.device.backend().facts().native {
+        return None;
+    }
+    arrays.iter().map(of).collect()
+}
+
+impl Known {
+    /// Whether it is of such a state.
+    fn is_of(&self, captured: u64, state: &[(Arc<Memory>, Option<Arc<Owed>>)]) -> bool {
+        let same = |((memory, owes, _), (now, owed)): (&(Weak<Memory>, bool, _), &(Arc<Memory>, Option<_>))| {
+            std::ptr::eq(memory.as_ptr(), Arc::as_ptr(now)) && *owes == owed.is_some()
+        };
+        self.captured == captured && self.arrays.len() == state.len() && self.arrays.iter().zip(state).all(same)
+    }
+}
+
+impl Tape {
+    /// Puts a round into a stream: as it is written down, if that is of the values that its kernels have `captured` and
+    /// of arrays that are where they were; else piece by piece, and writes it down.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, and what it refuses.
+    ///
+    /// # Safety
+    /// The graph keeps all work away that conflicts with any of the pieces, until the node has finished.
+    pub unsafe fn put(
+        &self,
+        queue: &Queue<'_>,
+        captured: u64,
+        arrays: Vec<RoundArray>,
+        pieces: impl FnOnce() -> Vec<Piece>,
+    ) -> Result<Done, Error> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = owed(queue, &arrays);
+        if let (Some(known), Some(state)) = (&mut *known, &state)
+            && known.is_of(captured, state)
+        {
+            // SAFETY: handed on.
+            if let Some(done) = unsafe { known.again(queue, &arrays)? } {
+                return Ok(done);
+            }
+        }
+        *known = None;
+        let notes = state.as_ref().map(|_| Notes::default());
+        let counted = queue.device.counts.stats().launches;
+        let (mut ends, mut fused) = (Vec::new(), Vec::new());
+        {
+            let queue = Queue { notes: notes.as_ref(), ..*queue };
+            for piece in pieces() {
+                // SAFETY: handed on.
+                ends.push(unsafe { piece.put(&queue, &mut fused)? });
+            }
+        }
+        let after = owed(queue, &arrays);
+        *known = notes.and_then(Notes::complete).zip(state.zip(after)).map(|(launches, (before, after))| {
+            let array = |((memory, owes), (_, left)): ((Arc<Memory>, Option<_>), (_, _))| {
+                (Arc::downgrade(&memory), owes.is_some(), left)
+            };
+            let arrays = before.into_iter().zip(after).map(array).collect();
+            // Other threads may launch meanwhile: the number is for who looks at it alone.
+            let count = queue.device.counts.stats().launches - counted;
+            Known { captured, launches, arrays, count, fused }
+        });
+        Ok(Box::new(move || {
+            let ended = ends.into_iter().map(|end| end()).fold(Ok(()), Result::and);
+            drop(arrays);
+            ended
+        }))
+    }
+}
+
+impl Known {
+    /// # Safety
+    /// As [`Tape::put`].
+    unsafe fn again(&mut self, queue: &Queue<'_>, arrays: &[RoundArray]) -> Result<Option<Done>, Error> {
+        let put = || {
+            for RoundArray { tracker, regions, filled } in arrays {
+                for (region, mode) in regions {
+                    // SAFETY: the caller's promise. It is there: this says who has written it.
+                    unsafe { tracker.to_device(queue, *region, *mode)? };
+                }
+                if *filled {
+                    tracker.storage().filled(true);
+                }
+            }
+            // SAFETY: the caller's promise; the arrays are where they were.
+            unsafe { self.launches.put(queue) }
+        };
+        let Some(uses) = queue.enqueue(put)? else { return Ok(None) };
+        for (array, (_, owes, left)) in arrays.iter().zip(&self.arrays) {
+            let storage = array.tracker.storage();
+            match left {
+                Some(owed) => storage.owe_ghosts(owed),
+                None if *owes => storage.forget_ghosts(),
+                None => {}
+            }
+        }
+        queue.device.counts.launched(self.count);
+        self.fused.iter().for_each(|steps| queue.device.counts.fused(*steps));
+        let trackers: Vec<Arc<Tracker>> = arrays.iter().map(|array| array.tracker.clone()).collect();
+        Ok(Some(Box::new(move || {
+            drop((uses, trackers));
+            Ok(())
+        })))
+    }
+}
+
+impl Piece {
+    /// # Safety
+    /// As [`Tape::put`].
+    unsafe fn put(self, queue: &Queue<'_>, fused: &mut Vec<u32>) -> Result<Done, Error> {
+        let (sweep, name, recorded, steps) = match self {
+            Piece::Fill(fill) => return fill(queue),
+            Piece::Sweep { sweep, name, recorded, steps } => (sweep, name, recorded, steps),
+        };
+        let queue = Queue { refilled: &sweep.refilled, ..*queue };
+        let run = || match &steps {
+            // SAFETY: the caller's promise.
+            None => unsafe { sweep.enqueue(&queue) },
+            Some((region, together, launches)) => {
+                fused.push(together.steps);
+                queue.device.counts.fused(together.steps);
+                // SAFETY: the caller's promise. The box is that of each of the steps, and the first of them reads all
+                // that they read of other arrays.
+                unsafe { enqueue_steps(launches, &queue, (*region, together.cells), together) }
+            }
+        };
+        let done = queue.enqueue(|| sweep.bring(&queue).and_then(|()| queue.put(name, recorded, run)))?;
+        Ok(Box::new(move || {
+            let ended = done();
+            drop(sweep);
+            ended
+        }))
+    }
+}
