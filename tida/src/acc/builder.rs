@@ -194,6 +194,7 @@ pub struct TileAccBuilder {
     march: Option<u32>,
     fuse: Option<Fuse>,
     join: Option<bool>,
+    rounds: Option<bool>,
     compile: Option<Compile>,
     backed: Option<PathBuf>,
     fails: FailAfter,
@@ -490,6 +491,19 @@ impl TileAccBuilder {
         self
     }
 
+    /// Whether programs that repeat themselves run in rounds on a device: what comes again and again (sweeps and fills of
+    /// ghosts, in the same order, on the same arrays) is held back until all of it has come, and then starts at once, as
+    /// it was launched before. Results do not change. Without it the environment variable `TIDA_ROUNDS` decides (`auto`,
+    /// `off`), else they do.
+    ///
+    /// Rounds are for sweeps that take about as long as launching them. Nothing is held back of sweeps over large arrays,
+    /// of loops with reductions, copies or looks at arrays in them, of sweeps that may fail in a cell, and where a
+    /// timeline is recorded or plans are tried (`TIDA_TUNE`). Captured values may change from round to round.
+    pub fn rounds(mut self, on: bool) -> Self {
+        self.rounds = Some(on);
+        self
+    }
+
     /// Whether a program waits for the device's compiler where something else can run meanwhile.
     ///
     /// With [`Compile::Beside`] a kernel is compiled in the loop only if there is no other way to go on. Until the
@@ -593,6 +607,7 @@ impl TileAccBuilder {
         let without = settings::without(self.without)?;
         let fuse = settings::fuse(self.fuse)?;
         let joins = settings::join(self.join)?;
+        let rounds = settings::rounds(self.rounds)?;
         let compile = settings::compile(self.compile)?;
         let stream_from = settings::stream_from(self.stream_from)?;
         // Who opens a CUDA device reads them again.
@@ -659,6 +674,7 @@ impl TileAccBuilder {
             patience: self.patience.unwrap_or(PATIENCE),
             joins,
             edges_from: self.edges_from.unwrap_or(EDGES_FROM),
+            rounds,
             share: settings::hybrid_share(self.hybrid_share)?,
         };
         // Loops on both sides bring parts of arrays there and back.

@@ -247,6 +247,22 @@ fn join_from(text: Option<&str>) -> Result<bool, Error> {
     }
 }
 
+/// Whether programs that repeat themselves run in rounds, by the builder, else by `TIDA_ROUNDS`.
+///
+/// # Errors
+/// [`ErrorKind::Argument`]: the variable says something else.
+pub(super) fn rounds(asked: Option<bool>) -> Result<bool, Error> {
+    asked.map_or_else(|| rounds_from(text_of("TIDA_ROUNDS").as_deref()), Ok)
+}
+
+fn rounds_from(text: Option<&str>) -> Result<bool, Error> {
+    match text {
+        None | Some("auto") => Ok(true),
+        Some("off") => Ok(false),
+        Some(other) => Err(not_understood("TIDA_ROUNDS", other, "set it to auto or off, or unset it")),
+    }
+}
+
 /// Whether programs wait for the compiler, by the builder, else by `TIDA_COMPILE`.
 ///
 /// # Errors
@@ -310,6 +326,14 @@ mod tests {
         let error = join_from(Some("no")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument);
         assert!(error.to_string().contains("TIDA_JOIN") && error.found().contains("`no`"), "{error}");
+    }
+
+    #[test]
+    fn programs_run_in_rounds_unless_that_is_off() {
+        assert_eq!([None, Some("auto"), Some("off")].map(|text| rounds_from(text).unwrap()), [true, true, false]);
+        let error = rounds_from(Some("3")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Argument);
+        assert!(error.to_string().contains("TIDA_ROUNDS") && error.found().contains("`3`"), "{error}");
     }
 
     #[test]

@@ -268,6 +268,7 @@ fn fill_on_device(
         }
     }
     if !now.is_empty() {
+        queue.notes.iter().for_each(|notes| notes.leaves_out());
         queue.put("fill_ghosts", recorded, || {
             for (ghosts, storage, fixed) in now {
                 storage.forget_ghosts();

@@ -222,6 +222,22 @@ pub(crate) enum Argument<'a> {
     Bytes(&'a [u8]),
 }
 
+/// A launch, as [`Backend::launch`] takes it.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))] // For drivers that have such commands.
+pub(crate) struct GraphLaunch<'a> {
+    pub kernel: &'a dyn Kernel,
+    pub blocks: [u32; 3],
+    pub threads: [u32; 3],
+    pub arguments: &'a [Argument<'a>],
+}
+
+/// Launches that go into a stream as one command.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))] // For drivers that have such commands.
+pub(crate) trait Graph: Debug + Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+}
+
 /// Memory of a device. Given back when dropped: who uses it in recorded work keeps it until that is done.
 #[derive(Debug)]
 pub(crate) struct Memory {
@@ -410,6 +426,33 @@ pub(crate) trait Backend: Debug + Send + Sync {
         threads: [u32; 3],
         arguments: &[Argument<'_>],
     ) -> Result<(), Error>;
+
+    /// Launches, each after the one before it, as one command; none where the driver has no such commands.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    ///
+    /// # Safety
+    /// As [`Backend::launch`], whenever the command is put into a stream.
+    unsafe fn graph(&self, _launches: &[GraphLaunch<'_>]) -> Result<Option<Arc<dyn Graph>>, Error> {
+        Ok(None)
+    }
+
+    /// Puts such a command into a stream. It lives until it is done.
+    ///
+    /// # Errors
+    /// What the driver reports; a command of another device.
+    ///
+    /// # Safety
+    /// As [`Backend::launch`], for each of the launches.
+    unsafe fn put_graph(&self, _stream: usize, _graph: &dyn Graph) -> Result<(), Error> {
+        Err(Error::new(
+            ErrorKind::Device,
+            "put several launches into a stream as one command",
+            format!("the device {}, which has no such commands", self.facts().name),
+            "report this as a bug of tida",
+        ))
+    }
 
     /// Puts the native form of a launch into a stream: where [`Facts::native`] says so, and no other launches there.
     ///

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tida_kernels::analysis::Analysis;
 use tida_kernels::ir::Type;
 use tida_kernels::plan::Math;
 
@@ -23,7 +24,7 @@ use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::{GridBox, narrow};
 use crate::launch::blocks::BlockList;
-use crate::launch::capture::integers;
+use crate::launch::capture::{CapturedValue, integers};
 use crate::launch::carry::{self, ThroughDevice};
 use crate::launch::decoded::{Codes, Wholes};
 use crate::launch::device::{OnDevice, SweepLaunch};
@@ -423,6 +424,13 @@ where
         let alone = self.order.is_none() || self.carry.is_some() || self.run_checked;
         let other = alone || self.valid_only != 0 || self.prepared.is_coded || self.prepared.analysis.may_fault;
         (!other).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
+    }
+
+    fn is_sure(&self) -> bool {
+        let Analysis { complete, may_fault, counts, .. } = self.prepared.analysis;
+        let later = |value: &CapturedValue| matches!(value, CapturedValue::Deferred(_));
+        let known = !self.quoted.captures.list.iter().any(later);
+        known && complete && !(may_fault || counts || self.run_checked || self.order.is_some() || self.colour.is_some())
     }
 
     fn rows(&self) -> i64 {

@@ -17,6 +17,7 @@ pub(crate) struct Counts {
     fused: AtomicU64,
     fused_steps: AtomicU64,
     joined: AtomicU64,
+    rounds: AtomicU64,
     trials: AtomicU64,
 }
 
@@ -45,9 +46,9 @@ impl Counts {
         (self.uploaded.load(Ordering::Relaxed), self.downloaded.load(Ordering::Relaxed))
     }
 
-    /// Kernels were put into a stream for one piece of recorded work.
-    pub fn launch(&self) {
-        add(&self.launches, 1);
+    /// Kernels were put into a stream for so many pieces of recorded work.
+    pub fn launch(&self, pieces: u64) {
+        add(&self.launches, pieces);
     }
 
     /// A run was timed to choose a plan.
@@ -77,6 +78,11 @@ impl Counts {
         add(&self.joined, sweeps);
     }
 
+    /// A round of a program that repeats itself.
+    pub fn round(&self) {
+        add(&self.rounds, 1);
+    }
+
     /// All of them.
     pub fn stats(&self) -> Stats {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
@@ -92,6 +98,7 @@ impl Counts {
             fused: of(&self.fused),
             fused_steps: of(&self.fused_steps),
             joined: of(&self.joined),
+            rounds: of(&self.rounds),
             trials: of(&self.trials),
             ..Stats::default()
         }

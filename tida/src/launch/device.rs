@@ -302,6 +302,11 @@ impl Commands {
                 };
                 arguments.push(argument.ok_or_else(|| launch.missing(*param))?);
             }
+            if let Some(notes) = queue.notes {
+                let tables = self.parts.iter().filter_map(|part| part.table.as_ref());
+                let memories = self.arrays.iter().chain(&self.wholes).flatten().chain(tables);
+                notes.add(&self.ready, (part.grid, self.plan.block), &arguments, memories);
+            }
             // SAFETY: the arguments are those that the source names; every access was proven or is checked as it
             // happens, for the tiles that these boxes are part of; the rest is the caller's promise.
             unsafe {

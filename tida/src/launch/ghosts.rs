@@ -70,10 +70,14 @@ impl DeviceLaunch<'_> {
                 let domain = ends.map(|(first, last)| GridBox::new(first.valid.lo, last.valid.hi));
                 boxes.iter().all(|(_, cells)| domain.is_some_and(|domain| domain.contains_box(cells)))
             };
-            match refilled && within() {
-                true => array.storage.forget_ghosts(),
-                false => array.storage.materialize_ghosts(queue.device, queue.stream)?,
+            if refilled && within() {
+                array.storage.forget_ghosts();
+                continue;
             }
+            if array.storage.settled_ghosts().is_none_or(|owed| owed.is_some()) {
+                queue.notes.iter().for_each(|notes| notes.leaves_out());
+            }
+            array.storage.materialize_ghosts(queue.device, queue.stream)?;
         }
         Ok(())
     }

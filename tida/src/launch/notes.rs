@@ -20,6 +20,8 @@ struct Noting {
     memories: Vec<Arc<Memory>>,
     /// Something else went into the stream.
     incomplete: bool,
+    /// Pieces of recorded work that the launches are of.
+    pieces: u64,
 }
 
 /// One launch.
@@ -46,6 +48,11 @@ impl Notes {
     /// Something went into the stream that cannot be written down.
     pub fn leaves_out(&self) {
         self.lock().incomplete = true;
+    }
+
+    /// The launches of one more piece of recorded work follow.
+    pub fn counts(&self) {
+        self.lock().pieces += 1;
     }
 
     /// Writes a launch down; `memories` are those that its arguments may be of.
@@ -84,9 +91,10 @@ impl Notes {
 
     /// The launches, if nothing is left out.
     pub fn complete(self) -> Option<Launches> {
-        let Noting { launches, memories, incomplete } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Noting { launches, memories, incomplete, pieces } =
+            self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let memories = memories.iter().map(Arc::downgrade).collect();
-        (!incomplete).then_some(Launches { launches, memories, graph: None })
+        (!incomplete).then_some(Launches { launches, memories, pieces, graph: None })
     }
 }
 
@@ -95,6 +103,7 @@ impl Notes {
 pub(crate) struct Launches {
     launches: Vec<Noted>,
     memories: Vec<Weak<Memory>>,
+    pieces: u64,
     /// The same as one command, if the driver has such commands, once it was asked.
     graph: Option<Option<Arc<dyn Graph>>>,
 }
@@ -103,6 +112,11 @@ pub(crate) struct Launches {
 pub(crate) type Uses = (Vec<Arc<Memory>>, Option<Arc<dyn Graph>>);
 
 impl Launches {
+    /// How many pieces of recorded work they are of.
+    pub fn pieces(&self) -> u64 {
+        self.pieces
+    }
+
     /// Puts the same launches into a stream again; nothing if some memory that they use is gone. What this gives is to
     /// live until they are done.
     ///
@@ -115,44 +129,36 @@ impl Launches {
         let memories: Option<Vec<Arc<Memory>>> = self.memories.iter().map(Weak::upgrade).collect();
         let Some(memories) = memories else { return Ok(None) };
         let backend = queue.device.backend();
-        let arguments: Vec<SmallVec<[Argument<'_>; 16]>> = match &self.graph {
-            Some(Some(_)) => Vec::new(),
-            _ => self.launches.iter().map(|launch| launch.arguments(&memories)).collect(),
-        };
-        let each = || {
-            let launches = self.launches.iter().zip(&arguments);
-            launches.map(|(launch, arguments)| GraphLaunch {
-                kernel: &*launch.ready.kernel,
-                blocks: launch.blocks,
-                threads: launch.threads,
-                arguments,
-            })
-        };
         if self.graph.is_none() {
+            let arguments: Vec<_> = self.launches.iter().map(|launch| launch.arguments(&memories)).collect();
+            let launches = self.launches.iter().zip(&arguments);
+            let launches: Vec<_> = launches.map(|(launch, arguments)| launch.given(arguments)).collect();
             // SAFETY: the arguments are those that the kernels were launched with.
-            let made = unsafe { backend.graph(&each().collect::<Vec<_>>())? };
-            self.graph = Some(made);
+            self.graph = Some(unsafe { backend.graph(&launches)? });
         }
+        let graph = self.graph.clone().flatten();
         // SAFETY: the caller's promise.
         unsafe {
-            match self.graph.clone().flatten() {
-                Some(graph) => {
-                    backend.put_graph(queue.stream, &*graph)?;
-                    Ok(Some((memories, Some(graph))))
-                }
+            match &graph {
+                Some(graph) => backend.put_graph(queue.stream, &**graph)?,
                 None => {
-                    for GraphLaunch { kernel, blocks, threads, arguments } in each() {
+                    for launch in &self.launches {
+                        let arguments = launch.arguments(&memories);
+                        let GraphLaunch { kernel, blocks, threads, arguments } = launch.given(&arguments);
                         backend.launch(queue.stream, kernel, blocks, threads, arguments)?;
                     }
-                    drop(arguments);
-                    Ok(Some((memories, None)))
                 }
             }
         }
+        Ok(Some((memories, graph)))
     }
 }
 
 impl Noted {
+    fn given<'a>(&'a self, arguments: &'a [Argument<'a>]) -> GraphLaunch<'a> {
+        GraphLaunch { kernel: &*self.ready.kernel, blocks: self.blocks, threads: self.threads, arguments }
+    }
+
     fn arguments<'a>(&'a self, memories: &'a [Arc<Memory>]) -> SmallVec<[Argument<'a>; 16]> {
         let of = |given: &'a Given| match given {
             Given::Memory(number, None) => Argument::Memory(&memories[*number]),

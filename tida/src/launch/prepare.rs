@@ -117,7 +117,7 @@ type Cache = HashMap<Key, Result<Arc<Prepared>, Error>, BuildHasherDefault<Mix>>
 /// Hashes keys, which each call looks up: identities of types, which are spread evenly already, and few small numbers.
 /// Nobody else chooses them.
 #[derive(Default)]
-struct Mix(u64);
+pub(crate) struct Mix(u64);
 
 impl Hasher for Mix {
     fn write(&mut self, bytes: &[u8]) {

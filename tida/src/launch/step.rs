@@ -104,6 +104,11 @@ pub(crate) trait Launch: Send + Sync {
         None
     }
 
+    /// Whether no cell can fail, nothing is counted, and all values that it has captured are known.
+    fn is_sure(&self) -> bool {
+        false
+    }
+
     /// Rows that it sweeps through all planes of a box before the next ones.
     fn rows(&self) -> i64 {
         i64::MAX

@@ -13,6 +13,7 @@ use crate::backend::{ALL_STREAMS, Event, Lane, Memory};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::Error;
+use crate::launch::notes::Notes;
 use crate::program::deps::Need;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, fence, lock};
 
@@ -80,6 +81,8 @@ pub(crate) struct Queue<'a> {
     pub refilled: &'a [Arc<Storage>],
     /// Launches may run together with those before and after them in the stream, some rows at a time.
     pub lane: Option<Lane>,
+    /// Where launches are written down.
+    pub notes: Option<&'a Notes>,
 }
 
 /// Part of an array on the device: a window of planes of its first axis, in memory that wraps around, or one region.
@@ -132,7 +135,8 @@ impl Queue<'_> {
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let kind = if name.starts_with("fill_ghosts") { SpanKind::Ghost } else { SpanKind::Kernel };
-        self.device.counts.launch();
+        self.device.counts.launch(1);
+        self.notes.iter().for_each(|notes| notes.counts());
         self.device.timed(kind, Label { name, recorded }, self.stream, 0, work)
     }
 
@@ -222,6 +226,8 @@ pub(crate) struct Node {
     result: OnceLock<Result<(), Error>>,
     /// Some thread waits for its end.
     watched: AtomicBool,
+    /// No cell that it computes can fail.
+    sure: AtomicBool,
     /// Who starts it, if it waits for nodes of other places: those end there.
     home: std::sync::OnceLock<Arc<dyn Starts>>,
 }
@@ -268,6 +274,7 @@ impl Node {
             launched: OnceLock::new(),
             result: OnceLock::new(),
             watched: AtomicBool::new(false),
+            sure: AtomicBool::new(false),
             home: std::sync::OnceLock::new(),
         })
     }
@@ -307,6 +314,16 @@ impl Node {
     pub fn watch(&self) {
         self.watched.store(true, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+    }
+
+    /// Says that no cell that it computes can fail. Only while it is being recorded.
+    pub fn set_sure(&self) {
+        self.sure.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it ended well, or will, unless the device fails or work that it needs.
+    pub fn is_sure(&self) -> bool {
+        self.result.get().map_or_else(|| self.sure.load(Ordering::Relaxed), Result::is_ok)
     }
 
     /// Whether a thread may wait for its end.

@@ -151,6 +151,19 @@ impl Storage {
         self.memory_in(&mut state, device)
     }
 
+    /// That memory, if it has the newest values of all regions, and nothing may be under way that brings them.
+    pub(crate) fn settled_memory(&self) -> Option<Arc<Memory>> {
+        let mut state = self.residence().lock();
+        let State { memory, regions, .. } = &mut *state;
+        let settled = regions.iter_mut().all(|region| {
+            if region.arriving.as_ref().is_some_and(|(_, event)| event.is_done()) {
+                region.arriving = None;
+            }
+            region.newest.is_on_device() && region.arriving.is_none()
+        });
+        memory.clone().filter(|_| settled)
+    }
+
     fn memory_in(&self, state: &mut State, device: &DeviceCore) -> Result<Arc<Memory>, Error> {
         if let Some(memory) = &state.memory {
             return Ok(memory.clone());

@@ -5,6 +5,7 @@ pub(crate) mod colour;
 pub(crate) mod deps;
 pub(crate) mod fuse;
 pub(crate) mod order;
+pub(crate) mod period;
 pub(crate) mod place;
 pub(crate) mod regions;
 pub(crate) mod schedule;

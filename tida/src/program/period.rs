@@ -14,6 +14,8 @@ pub(crate) struct Periods {
     period: usize,
     /// How many of them are.
     alike: usize,
+    /// How often a period was looked for.
+    searches: u64,
 }
 
 impl Periods {
@@ -27,10 +29,23 @@ impl Periods {
         let before = self.words.len().checked_sub(self.period + 1).filter(|_| self.period > 0);
         match before.is_some_and(|before| self.words[before] == word) {
             true => self.alike += 1,
-            false => (self.period, self.alike) = self.shortest().unwrap_or_default(),
+            false => {
+                self.searches += 1;
+                (self.period, self.alike) = self.shortest().unwrap_or_default();
+            }
         }
         let whole = self.period > 0 && self.alike >= self.period && self.alike.is_multiple_of(self.period);
         whole.then_some(self.period)
+    }
+
+    /// How often a period was looked for: what was found last goes on as long as this is the same.
+    pub fn searches(&self) -> u64 {
+        self.searches
+    }
+
+    /// Whether one of so many last words is this one.
+    pub fn has(&self, words: usize, word: u64) -> bool {
+        self.words.iter().rev().take(words).any(|known| *known == word)
     }
 
     /// The shortest period of the last words, and how many are like those before.

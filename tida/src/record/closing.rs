@@ -30,6 +30,7 @@ impl Core {
     }
 
     pub(super) fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
+        self.break_round(recorder);
         let Recorder { open, chain, fusing, .. } = recorder;
         self.close_some(open, true, chain.as_mut(), fusing);
     }

@@ -9,6 +9,7 @@ use super::chains::{Chains, OpenChain};
 use super::fuse::Fusing;
 use super::hybrid::Borders;
 use super::residents::Residents;
+use super::rounds::Rounds;
 use super::running::InFlight;
 use super::sweep::OpenSweeps;
 use super::unfinished::Unfinished;
@@ -43,6 +44,8 @@ pub(crate) struct Waits {
     pub joins: bool,
     /// Sweeps over arrays of at least so many bytes compute what other places wait for first.
     pub edges_from: u64,
+    /// Programs that repeat themselves run in rounds.
+    pub rounds: bool,
     /// The part of the cells that the device takes of loops on both sides, if that is not to be measured.
     pub share: Option<f64>,
 }
@@ -94,6 +97,8 @@ pub(super) struct Rules {
     pub joins: bool,
     /// See [`Waits::edges_from`].
     pub edges_from: u64,
+    /// Programs that repeat themselves run in rounds.
+    pub rounds: bool,
 }
 
 /// What recording changes.
@@ -105,6 +110,8 @@ pub(super) struct Recorder {
     pub chain: Option<OpenChain>,
     /// Sweeps that are held back until several may run as one launch.
     pub fusing: Fusing,
+    /// What is held back because the program repeats itself.
+    pub rounds: Rounds,
     /// Counts recordings, so that the driver sees a pause.
     pub count: u64,
     /// The driver sleeps, and nobody has woken it.
@@ -156,6 +163,7 @@ impl Core {
                 stream_from,
                 joins: waits.joins,
                 edges_from: waits.edges_from,
+                rounds: waits.rounds,
             },
             recorder: Mutex::default(),
             recorded: Condvar::new(),
@@ -206,7 +214,11 @@ impl Core {
                 self.close_chain(&mut recorder, Ended::Dropped);
                 return;
             }
-            if recorder.open.is_empty() && recorder.chain.is_none() && recorder.fusing.is_empty() {
+            if recorder.open.is_empty()
+                && recorder.chain.is_none()
+                && recorder.fusing.is_empty()
+                && recorder.rounds.is_empty()
+            {
                 recorder.driver_sleeps = true;
                 recorder = self.recorded.wait(recorder).unwrap_or_else(PoisonError::into_inner);
                 recorder.driver_sleeps = false;
@@ -224,6 +236,7 @@ impl Core {
             if quiet.elapsed() < self.rules.pause {
                 continue;
             }
+            self.break_round(&mut recorder);
             // Parts of a chain wait with it, so that their tiles stay together.
             let open = std::mem::take(&mut recorder.open);
             let (parts, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|sweep| sweep.node.chain.is_some());

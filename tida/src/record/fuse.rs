@@ -158,8 +158,8 @@ impl Fusing {
         (same && apart && follows && key.captures.len() == tile.key.captures.len()).then_some(pair)
     }
 
-    /// Records the sweep that was opened last, of this tile.
-    pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: &Node) {
+    /// Records the sweep that was opened last, of this tile and of the node of this number.
+    pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: u64) {
         let key = &tile.key;
         let plain = key.on_device && !key.checked && key.block.is_none() && key.march.is_none();
         let step = launch.step().filter(|_| plain && key.cache == Default::default());
@@ -171,19 +171,18 @@ impl Fusing {
         if self.last.len() == KERNELS {
             self.last.remove(0);
         }
-        self.last.push(OpenedSweep {
-            key: key.clone(),
-            fusible,
-            node: node.number,
-            sweep: Known::new(),
-            reads: Vec::new(),
-        });
+        self.last.push(OpenedSweep { key: key.clone(), fusible, node, sweep: Known::new(), reads: Vec::new() });
         self.joined(node, tile.touches);
     }
 
-    /// Records what a tile touches of the sweep of a node.
-    pub fn joined(&mut self, node: &Node, touches: &[BoxTouch]) {
-        let Some(last) = self.last.last_mut().filter(|last| last.node == node.number) else { return };
+    /// Forgets the last sweeps: other work follows.
+    pub fn forget(&mut self) {
+        self.last.clear();
+    }
+
+    /// Records what a tile touches of the sweep of a node, by its number.
+    pub fn joined(&mut self, node: u64, touches: &[BoxTouch]) {
+        let Some(last) = self.last.last_mut().filter(|last| last.node == node) else { return };
         let pair = Pair::of(&last.key, &last.fusible);
         let others = touches.iter().filter(|touch| pair.is_none_or(|pair| !pair.has(identity(&touch.tracker))));
         last.reads.extend(others.map(|touch| Read {
@@ -269,7 +268,7 @@ pub(super) fn lie_whole(touches: &[BoxTouch]) -> bool {
 }
 
 /// Steps that run as one launch.
-struct StepGroup {
+pub(super) struct StepGroup {
     /// What is held back of them: their sweeps, and the ghost fills between.
     held: usize,
     region: usize,
@@ -291,7 +290,8 @@ impl Core {
         fixed: bool,
         work: Work,
     ) {
-        if let Some(work) = self.repeat_fill(recorded, touches, fixed, work) {
+        let work = self.round_fill(recorded, touches, fixed, work);
+        if let Some(work) = work.and_then(|work| self.repeat_fill(recorded, touches, fixed, work)) {
             self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(fixed));
         }
     }
@@ -323,7 +323,18 @@ impl Core {
     pub(super) fn start_held(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
         recorder.follows_last(None);
         let held = std::mem::take(&mut recorder.fusing.held);
-        let (mut groups, mut first, mut single) = (Vec::new(), 0, 0);
+        let (groups, ..) = self.groups(&held, all);
+        let mut held = held.into_iter();
+        for (count, group) in groups {
+            self.start_group(held.by_ref().take(count), group);
+        }
+        recorder.fusing.held = held.collect();
+    }
+
+    /// What runs together of what is held back: with `all` to the end, else as many steps as run together. How many of
+    /// it each launch has, how many all have, and whether all launches of several steps can be had now.
+    pub(super) fn groups(&self, held: &[HeldNode], all: bool) -> (Vec<(usize, Option<StepGroup>)>, usize, bool) {
+        let (mut groups, mut first, mut single, mut known) = (Vec::new(), 0, 0, true);
         // While a launch is compiled, none of fewer steps is.
         let mut compiling = 0;
         while first < held.len() {
@@ -342,16 +353,18 @@ impl Core {
             let group = group.filter(|group| steps >= compiling && self.is_compiled(group));
             if group.is_none() {
                 compiling = compiling.max(steps);
+                known &= steps == 0;
             }
             let count = group.as_ref().map_or(1, |group| group.held);
             groups.push((count, group));
             first += count;
         }
-        let mut held = held.into_iter();
-        for (count, group) in groups {
-            self.start_group(held.by_ref().take(count), group);
-        }
-        recorder.fusing.held = held.collect();
+        (groups, first, known)
+    }
+
+    /// How the steps of a group run together: from which region on, and how.
+    pub(super) fn shape(group: &StepGroup) -> (usize, Together) {
+        (group.region, group.together)
     }
 
     /// What runs as one launch of what comes first, and whether it could be more if more were there. Also how many of

@@ -20,6 +20,7 @@ pub(crate) mod place;
 pub(crate) mod recording;
 pub(crate) mod repeat;
 mod residents;
+pub(crate) mod rounds;
 pub(crate) mod running;
 pub(crate) mod strips;
 pub(crate) mod sweep;

@@ -21,7 +21,7 @@ use crate::run::op::Sweep;
 use crate::run::streamed::Ended;
 
 /// Sweeps that may be open at once: as many kernels a tile loop can interleave and still have its tiles merged.
-const OPEN: usize = 4;
+pub(super) const OPEN: usize = 4;
 
 /// A tile to compute.
 pub(crate) struct TileWork<'a> {
@@ -89,6 +89,14 @@ impl Core {
     pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> Side {
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
+        let launch = match self.round_tile(&mut recorder, &tile, launch) {
+            Ok(ahead) => {
+                drop(recorder);
+                ahead.iter().for_each(|node| self.wait_for_end(node));
+                return Side::Device;
+            }
+            Err(launch) => launch,
+        };
         let launch = match self.repeat(&mut recorder, &tile, launch) {
             None => return Side::Device,
             Some(launch) => launch,
@@ -100,7 +108,7 @@ impl Core {
         }
         let Recorder { open, fusing, .. } = &mut *recorder;
         if let Some(sweep) = joinable(open, &tile) {
-            fusing.joined(&sweep.node, tile.touches);
+            fusing.joined(sweep.node.number, tile.touches);
             tile.add_to(&mut sweep.work);
             add_touches(&sweep.node, tile.touches);
             return side(&sweep.node, sweep.kind);
@@ -154,7 +162,10 @@ impl Core {
         let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
         add_touches(&node, &beside);
         if fuses {
-            recorder.fusing.opened(&tile, &*work.launch, &node);
+            recorder.fusing.opened(&tile, &*work.launch, node.number);
+        }
+        if work.launch.is_sure() {
+            node.set_sure();
         }
         tile.add_to(&mut work);
         work.touch(&beside);
@@ -213,6 +224,9 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
+        if !is_fill {
+            self.round_ends(&mut recorder);
+        }
         self.settle_held(&mut recorder);
         // Each array is told of, also behind one that no open sweep wrote.
         let mut others = 0;
@@ -230,6 +244,9 @@ impl Core {
             self.close_chain(&mut recorder, Ended::Beside { name, recorded, why });
         }
         let node = self.node(name, recorded, is_on_device, None);
+        if is_fill && is_on_device {
+            node.set_sure();
+        }
         self.unfinished.add();
         node.set_work(work);
         if takes_memory {

@@ -49,7 +49,7 @@ impl Sweep {
     }
 
     /// The same, with the ghosts of this array filled next, or of none.
-    fn with_filled(&self, filled: Option<&Arc<Tracker>>) -> Sweep {
+    pub(super) fn with_filled(&self, filled: Option<&Arc<Tracker>>) -> Sweep {
         let refilled = filled.map(|tracker| tracker.storage().clone()).into_iter().collect();
         let (launch, boxes, arrays) = (self.launch.clone(), self.boxes.clone(), self.arrays.clone());
         Sweep { launch, boxes, listed: None, arrays, turn: self.turn, refilled, edges: None }
@@ -145,7 +145,8 @@ impl Core {
     }
 
     /// Gives all that is held back its node, before anyone asks arrays for what works on them.
-    pub(super) fn settle_held(&self, recorder: &mut Recorder) {
+    pub(super) fn settle_held(self: &Arc<Core>, recorder: &mut Recorder) {
+        self.break_round(recorder);
         if recorder.fusing.held.last().is_none_or(|held| held.made.is_node()) {
             return;
         }
@@ -162,6 +163,8 @@ impl Core {
             Made::Later(later) => later,
         };
         let node = Node::new(later.name, later.recorded, true, None);
+        // No cell of steps or rounds can fail.
+        node.set_sure();
         self.unfinished.add();
         self.after_evictions(&node);
         if let Some(work) = later.work.take() {

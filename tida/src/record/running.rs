@@ -137,7 +137,7 @@ impl Core {
         work: Result<DeviceWork, Error>,
     ) -> Next {
         let (id, stream) = (device.id(), stream_after(device, &before));
-        let queue = Queue { device, stream, rings: &[], refilled: &[], lane: None };
+        let queue = Queue { device, stream, rings: &[], refilled: &[], lane: None, notes: None };
         self.put_into(&queue, node, &before, || {
             for other in before.iter().filter_map(|b| b.launched()) {
                 if let Some(event) = other.event.as_ref().filter(|_| (other.device, other.stream) != (id, stream)) {

@@ -151,7 +151,7 @@ impl Core {
         StripWork { work, planes, waits }: StripWork,
     ) -> Next {
         let before = node.take_before();
-        let queue = Queue { device, stream: STRIPS, rings: &[], refilled: &[], lane: None };
+        let queue = Queue { device, stream: STRIPS, rings: &[], refilled: &[], lane: None, notes: None };
         self.put_into(&queue, node, &before, || {
             for (other, at) in before.iter().filter_map(|other| Some((other, other.launched()?))) {
                 let early = at.early.as_ref().filter(|early| other.is_of(self) || early.has(&planes));
@@ -174,7 +174,7 @@ impl Core {
     ) -> Next {
         let (before, backend) = (node.take_before(), device.backend());
         let stream = stream_after(device, &before);
-        let queue = |stream: usize| Queue { device, stream, rings: &[], refilled: &[], lane: None };
+        let queue = |stream: usize| Queue { device, stream, rings: &[], refilled: &[], lane: None, notes: None };
         let (first, others) = (queue(EDGES), queue(stream));
         self.put_into(&others, node, &before, || {
             for (other, at) in before.iter().filter_map(|other| Some((other, other.launched()?))) {

@@ -2,5 +2,6 @@
 
 pub(crate) mod chain;
 pub(crate) mod op;
+pub(crate) mod round;
 pub(crate) mod steps;
 pub(crate) mod streamed;

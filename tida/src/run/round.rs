@@ -46,8 +46,7 @@ struct Known {
     launches: Launches,
     /// The memory of each array, whether a fill of its ghosts is owed before, and what is owed after.
     arrays: Vec<(Weak<Memory>, bool, Option<Arc<Owed>>)>,
-    /// Launches, and steps of those of several.
-    count: u64,
+    /// Steps of launches of several.
     fused: Vec<u32>,
 }
 
@@ -90,6 +89,7 @@ impl Tape {
         arrays: Vec<RoundArray>,
         pieces: impl FnOnce() -> Vec<Piece>,
     ) -> Result<Done, Error> {
+        queue.device.counts.round();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let state = owed(queue, &arrays);
         if let (Some(known), Some(state)) = (&mut *known, &state)
@@ -102,7 +102,6 @@ impl Tape {
         }
         *known = None;
         let notes = state.as_ref().map(|_| Notes::default());
-        let counted = queue.device.counts.stats().launches;
         let (mut ends, mut fused) = (Vec::new(), Vec::new());
         {
             let queue = Queue { notes: notes.as_ref(), ..*queue };
@@ -117,9 +116,7 @@ impl Tape {
                 (Arc::downgrade(&memory), owes.is_some(), left)
             };
             let arrays = before.into_iter().zip(after).map(array).collect();
-            // Other threads may launch meanwhile: the number is for who looks at it alone.
-            let count = queue.device.counts.stats().launches - counted;
-            Known { captured, launches, arrays, count, fused }
+            Known { captured, launches, arrays, fused }
         });
         Ok(Box::new(move || {
             let ended = ends.into_iter().map(|end| end()).fold(Ok(()), Result::and);
@@ -155,7 +152,7 @@ impl Known {
                 None => {}
             }
         }
-        queue.device.counts.launched(self.count);
+        queue.device.counts.launch(self.launches.pieces());
         self.fused.iter().for_each(|steps| queue.device.counts.fused(*steps));
         let trackers: Vec<Arc<Tracker>> = arrays.iter().map(|array| array.tracker.clone()).collect();
         Ok(Some(Box::new(move || {

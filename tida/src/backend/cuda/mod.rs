@@ -5,6 +5,7 @@
 
 mod compile;
 mod ends;
+mod graphs;
 mod maps;
 mod memory;
 mod probe;
@@ -25,11 +26,15 @@ use smallvec::SmallVec;
 use tida_kernels::plan::Dialect;
 use tida_kernels::plan::auto::{Latency, Machine};
 
-use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, MapShape, Memory, TensorMap, profile};
+use super::{
+    ALL_STREAMS, Argument, Backend, Code, Event, Facts, Graph, GraphLaunch, Kernel, MapShape, Memory, TensorMap,
+    profile,
+};
 use crate::backend::chosen::Chosen;
 use crate::error::{Error, ErrorKind};
 use compile::{CudaKernel, Target};
 use ends::{CudaEnd, Ends};
+use graphs::CudaGraph;
 use memory::{Kept, Pinned};
 use probe::call;
 use staging::{Staging, Way};
@@ -194,6 +199,49 @@ struct Cuda {
 /// An address within memory.
 fn address(memory: &Memory, at: usize) -> CUdeviceptr {
     memory.raw + at as u64
+}
+
+impl Cuda {
+    /// Puts a launch into a stream of this context.
+    ///
+    /// # Safety
+    /// As [`Backend::launch`].
+    unsafe fn launch_in(&self, stream: CUstream, launch: &GraphLaunch<'_>) -> Result<(), Error> {
+        let GraphLaunch { kernel, blocks, threads, arguments } = *launch;
+        let kernel = kernel.as_any().downcast_ref::<CudaKernel>().filter(|kernel| kernel.is_of(&self.context));
+        let kernel = kernel.ok_or_else(|| foreign("launch a kernel", "kernel"))?;
+        kernel.check(arguments)?;
+        if blocks.contains(&0) || threads.contains(&0) {
+            return Ok(());
+        }
+        let driver = self.context.enter()?;
+        // Where each value lies. The driver copies the values before the call returns.
+        let addresses: SmallVec<[u64; 24]> = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Memory(memory) => memory.raw,
+                Argument::At(memory, at) => memory.raw + *at as u64,
+                Argument::Bytes(_) => 0,
+            })
+            .collect();
+        let mut values: SmallVec<[*mut c_void; 24]> = arguments
+            .iter()
+            .zip(&addresses)
+            .map(|(argument, address)| match argument {
+                Argument::Memory(_) | Argument::At(..) => (&raw const *address).cast_mut().cast(),
+                Argument::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
+            })
+            .collect();
+        let ([x, y, z], [i, j, k]) = (blocks, threads);
+        // SAFETY: the function's module is loaded in this context; each parameter has a value of its size, by the check
+        // above where the driver tells sizes and else by the caller's promise, and is only read. A handle of `Memory`
+        // is a device address, as kernels take it.
+        unsafe {
+            let values = values.as_mut_ptr();
+            let (function, shared) = (kernel.raw(), kernel.shared());
+            call!(driver, cuLaunchKernel(function, x, y, z, i, j, k, shared, stream, values, ptr::null_mut()))
+        }
+    }
 }
 
 impl Backend for Cuda {
@@ -367,39 +415,22 @@ impl Backend for Cuda {
         threads: [u32; 3],
         arguments: &[Argument<'_>],
     ) -> Result<(), Error> {
-        let kernel = kernel.as_any().downcast_ref::<CudaKernel>().filter(|kernel| kernel.is_of(&self.context));
-        let kernel = kernel.ok_or_else(|| foreign("launch a kernel", "kernel"))?;
-        kernel.check(arguments)?;
-        if blocks.contains(&0) || threads.contains(&0) {
-            return Ok(());
-        }
-        let (driver, stream) = (self.context.enter()?, self.context.stream(stream)?);
-        // Where each value lies. The driver copies the values before the call returns.
-        let addresses: SmallVec<[u64; 24]> = arguments
-            .iter()
-            .map(|argument| match argument {
-                Argument::Memory(memory) => memory.raw,
-                Argument::At(memory, at) => memory.raw + *at as u64,
-                Argument::Bytes(_) => 0,
-            })
-            .collect();
-        let mut values: SmallVec<[*mut c_void; 24]> = arguments
-            .iter()
-            .zip(&addresses)
-            .map(|(argument, address)| match argument {
-                Argument::Memory(_) | Argument::At(..) => (&raw const *address).cast_mut().cast(),
-                Argument::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
-            })
-            .collect();
-        let ([x, y, z], [i, j, k]) = (blocks, threads);
-        // SAFETY: the function's module is loaded in this context; each parameter has a value of its size, by the check
-        // above where the driver tells sizes and else by the caller's promise, and is only read. A handle of `Memory`
-        // is a device address, as kernels take it.
-        unsafe {
-            let values = values.as_mut_ptr();
-            let (function, shared) = (kernel.raw(), kernel.shared());
-            call!(driver, cuLaunchKernel(function, x, y, z, i, j, k, shared, stream, values, ptr::null_mut()))
-        }
+        let stream = self.context.stream(stream)?;
+        // SAFETY: handed on.
+        unsafe { self.launch_in(stream, &GraphLaunch { kernel, blocks, threads, arguments }) }
+    }
+
+    unsafe fn graph(&self, launches: &[GraphLaunch<'_>]) -> Result<Option<Arc<dyn Graph>>, Error> {
+        // SAFETY: handed on; the launches go into the stream that they are captured from.
+        let put = |stream| launches.iter().try_for_each(|launch| unsafe { self.launch_in(stream, launch) });
+        Ok(CudaGraph::of(&self.context, put)?.map(|graph| Arc::new(graph) as Arc<dyn Graph>))
+    }
+
+    unsafe fn put_graph(&self, stream: usize, graph: &dyn Graph) -> Result<(), Error> {
+        let graph = graph.as_any().downcast_ref::<CudaGraph>();
+        let graph = graph.ok_or_else(|| foreign("launch a graph", "graph"))?;
+        // SAFETY: handed on.
+        unsafe { graph.put(&self.context, self.context.stream(stream)?) }
     }
 
     fn tensor_map(&self, memory: &Memory, at: usize, shape: &MapShape) -> Option<TensorMap> {

@@ -52,6 +52,9 @@ pub struct Stats {
     /// Sweeps and reductions that ran as one with the sweep before them: see
     /// [`TileAccBuilder::join`](crate::TileAccBuilder::join).
     pub joined: u64,
+    /// Rounds of a program that repeats itself, each of which started at once: see
+    /// [`TileAccBuilder::rounds`](crate::TileAccBuilder::rounds). What they launch is counted above as always.
+    pub rounds: u64,
     /// Runs of kernels that were timed to choose a plan: see
     /// [`TileAccBuilder::tune`](crate::TileAccBuilder::tune).
     pub trials: u64,
@@ -85,6 +88,7 @@ impl Stats {
             fused: self.fused + other.fused,
             fused_steps: self.fused_steps + other.fused_steps,
             joined: self.joined + other.joined,
+            rounds: self.rounds + other.rounds,
             trials: self.trials + other.trials,
             compiled: self.compiled + other.compiled,
             compile_seconds: self.compile_seconds + other.compile_seconds,
@@ -198,6 +202,9 @@ impl fmt::Display for Stats {
         }
         if self.joined > 0 {
             write!(f, ", {} sweep{} joined", self.joined, s(self.joined))?;
+        }
+        if self.rounds > 0 {
+            write!(f, ", {} round{}", self.rounds, s(self.rounds))?;
         }
         if self.trials > 0 {
             write!(f, ", {} trial{}", self.trials, s(self.trials))?;

@@ -111,7 +111,7 @@ impl Regional {
             Some(block) => block,
             None => Block::new(device, mixed.bytes)?,
         };
-        let queue = Queue { device, stream: device.any_stream(), rings: &[], refilled: &[], lane: None };
+        let queue = Queue { device, stream: device.any_stream(), rings: &[], refilled: &[], lane: None, notes: None };
         // SAFETY: the caller's promise.
         let run = Run { host: unsafe { OnHost::new(plan, storage) }, mixed: &mixed, queue: &queue, storage };
         // SAFETY: the caller's promise; nothing that it put into streams is left when it fails.
@@ -200,7 +200,7 @@ impl Run<'_> {
         let Run { mixed, queue, storage, .. } = self;
         let backend = queue.device.backend();
         let memory = storage.device_memory(queue.device)?;
-        queue.device.counts.launch();
+        queue.device.counts.launch(1);
         for (region, (on_device, set)) in mixed.sides.iter().zip(&mixed.set).enumerate() {
             // SAFETY: the caller's promise.
             unsafe {

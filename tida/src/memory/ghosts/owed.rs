@@ -105,6 +105,15 @@ impl Storage {
         self.device_ghosts().lock().owed.clone()
     }
 
+    /// The ghosts that are owed, if any are; nothing while a fill may be under way.
+    pub(crate) fn settled_ghosts(&self) -> Option<Option<Arc<Owed>>> {
+        let mut state = self.device_ghosts().lock();
+        if state.coming.as_ref().is_some_and(|(_, event)| event.is_done()) {
+            state.coming = None;
+        }
+        state.coming.is_none().then(|| state.owed.clone())
+    }
+
     /// No one is to read the array's ghosts before all of them are filled again. The caller keeps other work away.
     pub(crate) fn forget_ghosts(&self) {
         let mut state = self.device_ghosts().lock();
@@ -124,7 +133,7 @@ impl Storage {
             if let Some((_, event)) = state.strips.take().filter(|(other, _)| *other != stream) {
                 device.wait(stream, &*event)?;
             }
-            device.counts.launch();
+            device.counts.launch(1);
             let label = Label { name: "fill_ghosts", recorded: owed.recorded };
             // SAFETY: it is the fill of this array; the touches of who reads the ghosts keep all others away.
             let fill = || unsafe { owed.ghosts.fill_on_device(device, stream, self, owed.fixed) };

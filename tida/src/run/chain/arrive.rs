@@ -101,14 +101,14 @@ pub(super) fn told_host(chain: &Chain, array: usize) -> bool {
 /// Runs the links one after the other, on whole arrays.
 fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
     let mut streams = Streams::new(device);
-    let queue = Queue { device, stream: RUN, rings: &[], refilled: &[], lane: None };
+    let queue = Queue { device, stream: RUN, rings: &[], refilled: &[], lane: None, notes: None };
     for (number, link) in chain.links.iter().enumerate() {
         if results[number].is_err() {
             continue;
         }
         let put = match &link.op {
             Op::Sweep(sweep) | Op::Fold(sweep, _) => sweep.bring(&queue).and_then(|()| {
-                device.counts.launch();
+                device.counts.launch(1);
                 let label = Label { name: link.node.name, recorded: link.node.recorded };
                 // SAFETY: the graph keeps all work that conflicts away until the chain has finished.
                 let sweep = || unsafe { sweep.enqueue(&queue) };
@@ -146,7 +146,7 @@ fn fill(queue: &Queue<'_>, chain: &Chain, tracker: &Arc<Tracker>, link: &Link) -
         unsafe { storage.to_device(queue, region, true)? };
     }
     storage.filled(true);
-    device.counts.launch();
+    device.counts.launch(1);
     let label = Label { name: link.node.name, recorded: link.node.recorded };
     // SAFETY: the storage is that of this array; as above.
     let put = || unsafe { planar.regional.fill_on_device(device, queue.stream, storage, true) };

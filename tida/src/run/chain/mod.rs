@@ -330,7 +330,7 @@ pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
 
 /// Brings the arrays to the device that are read as a whole.
 fn bring_wholes(device: &Arc<DeviceCore>, chain: &Chain) -> Result<(), Error> {
-    let queue = Queue { device, stream: streams::RUN, rings: &[], refilled: &[], lane: None };
+    let queue = Queue { device, stream: streams::RUN, rings: &[], refilled: &[], lane: None, notes: None };
     let regions = |tracker: &Arc<Tracker>| 0..tracker.boxes().len();
     let all = chain.wholes.iter().flat_map(|tracker| regions(tracker).map(move |region| (tracker, region)));
     queue.enqueue(|| {

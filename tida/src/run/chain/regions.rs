@@ -211,7 +211,7 @@ impl<'a> Running<'a> {
         for enter in step.enters.iter().filter(|enter| !enter.load) {
             self.fix(enter.item, enter.at)?;
         }
-        device.counts.launch();
+        device.counts.launch(1);
         let work = &self.tasks.works[step.task];
         let place = self.chain.links[work.link()].node.recorded;
         let name = format_args!("{}:{} R{}", place.file(), place.line(), work.region(&self.tasks.arrays));
@@ -228,7 +228,7 @@ impl<'a> Running<'a> {
                 };
                 let rings: SmallVec<[Ring; 4]> =
                     self.chain.links[*link].uses.iter().map(|one| ring(one.array)).collect();
-                let queue = Queue { device, stream: RUN, rings: &rings, refilled: &[], lane: None };
+                let queue = Queue { device, stream: RUN, rings: &rings, refilled: &[], lane: None, notes: None };
                 // SAFETY: the plan runs this when the regions are there; what it reads was checked to lie in them; the
                 // graph keeps all other work away.
                 let put = || unsafe { sweep.launch.clone().enqueue(&queue, boxes) };

@@ -451,7 +451,7 @@ impl<'a> Running<'a> {
     /// Advances one operation, as a span of the timeline.
     fn advance(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
         let device = self.streams.device;
-        device.counts.launch();
+        device.counts.launch(1);
         let work = &self.works[op];
         let kind = if matches!(work, OpWork::Ghosts(..)) { SpanKind::Ghost } else { SpanKind::Kernel };
         let recorded = self.chain.links[work.link()].node.recorded;
@@ -490,7 +490,7 @@ impl<'a> Running<'a> {
     /// Advances one operation.
     fn run_op(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
         let device = self.streams.device;
-        let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[], lane: self.lanes[op] };
+        let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[], lane: self.lanes[op], notes: None };
         match self.works[op] {
             OpWork::Sweep(link) | OpWork::Fold(link) | OpWork::Steps(link, ..) => {
                 let Some(sweep) = self.chain.links[link].op.kernel() else { return Ok(()) };

@@ -125,7 +125,7 @@ impl<'a> Streams<'a> {
         let Some(fold) = of.op.fold() else { return Ok(()) };
         let recorded = of.node.recorded;
         let name = format_args!("{}:{} folds", recorded.file(), recorded.line());
-        let queue = Queue { device: self.device, stream: RUN, rings: &[], refilled: &[], lane: None };
+        let queue = Queue { device: self.device, stream: RUN, rings: &[], refilled: &[], lane: None, notes: None };
         // SAFETY: its boxes come before in this stream, and what they gave before this.
         let end = || unsafe { fold.clone().end(&queue) };
         let done = self.device.timed(SpanKind::Kernel, name, RUN, 0, end)?;

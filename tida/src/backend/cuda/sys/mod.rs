@@ -29,6 +29,7 @@ pub(super) type CUdevice_attribute = c_uint;
 pub(super) type CUfunction_attribute = c_uint;
 pub(super) type CUjit_option = c_uint;
 pub(super) type CUmemorytype = c_uint;
+pub(super) type CUstreamCaptureMode = c_uint;
 pub(super) type CUtensorMapDataType = c_uint;
 pub(super) type CUtensorMapInterleave = c_uint;
 pub(super) type CUtensorMapSwizzle = c_uint;
@@ -53,6 +54,8 @@ handles! {
     CUfunction to CUfunc_st;
     CUmodule to CUmod_st;
     CUstream to CUstream_st;
+    CUgraph to CUgraph_st;
+    CUgraphExec to CUgraphExec_st;
     CUarray to CUarray_st;
     nvrtcProgram to _nvrtcProgram;
 }
@@ -146,6 +149,7 @@ constants! {
     CU_EVENT_BLOCKING_SYNC: c_uint = 1;
     CU_EVENT_DISABLE_TIMING: c_uint = 2;
     CU_STREAM_NON_BLOCKING: c_uint = 1;
+    CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: CUstreamCaptureMode = 1;
     // What a tensor map is made of.
     CU_TENSOR_MAP_DATA_TYPE_UINT32: CUtensorMapDataType = 2;
     CU_TENSOR_MAP_DATA_TYPE_UINT64: CUtensorMapDataType = 4;
@@ -267,6 +271,13 @@ functions! {
     optional {
         // Later drivers have a second version beside it.
         cuEventElapsedTime(*mut f32, CUevent, CUevent) -> CUresult;
+        // Since CUDA 11.4: what a stream is given becomes a graph.
+        cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) -> CUresult;
+        cuStreamEndCapture(CUstream, *mut CUgraph) -> CUresult;
+        cuGraphInstantiateWithFlags(*mut CUgraphExec, CUgraph, u64) -> CUresult;
+        cuGraphLaunch(CUgraphExec, CUstream) -> CUresult;
+        cuGraphExecDestroy(CUgraphExec) -> CUresult;
+        cuGraphDestroy(CUgraph) -> CUresult;
         // Since CUDA 12.4.
         cuFuncGetParamInfo(CUfunction, usize, *mut usize, *mut usize) -> CUresult;
         // Since CUDA 12.0. The map, type and number of axes of the values, their address, extents, strides, boxes and
