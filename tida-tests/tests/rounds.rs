@@ -71,7 +71,7 @@ struct Loop {
 fn a_loop() -> impl Strategy<Value = Loop> {
     let between = proptest::option::of((1usize..9, other()));
     let cycle = proptest::collection::vec(prop_oneof![24 => action(), 1 => other()], 1..7);
-    (cycle, 1usize..14, between).prop_map(|(cycle, times, between)| Loop { cycle, times, between })
+    (cycle, 1usize..20, between).prop_map(|(cycle, times, between)| Loop { cycle, times, between })
 }
 
 fn boundary(number: u8) -> Boundary<f64> {

@@ -3,8 +3,8 @@
 /// Longest period that is looked for.
 const LONGEST: usize = 512;
 
-/// So many words have to be like those a period before them.
-const SURE: usize = 8;
+/// So many words have to be like those a period before them: a loop of few turns is over by then.
+const SURE: usize = 64;
 
 /// What was recorded so far, each thing as a word: equal words are of equal things.
 #[derive(Debug, Default)]
@@ -74,27 +74,31 @@ mod tests {
     fn what_repeats_is_found_from_where_it_begins() {
         let cycle = [1, 2, 1, 2, 3, 4, 1, 2, 5, 5];
         let mut words = vec![90, 91, 92];
-        (0..4).for_each(|_| words.extend(cycle));
-        // After the second time, and then each time.
-        assert_eq!(found(&words), [(23, 10), (33, 10), (43, 10)]);
+        (0..9).for_each(|_| words.extend(cycle));
+        // Once it is sure, and then each time.
+        assert_eq!(found(&words), [(83, 10), (93, 10)]);
+        let long: Vec<u64> = (0..160).map(|n| n % 40).collect();
+        assert_eq!(found(&long), [(120, 40), (160, 40)]);
     }
 
     #[test]
     fn short_periods_have_to_be_seen_often_enough() {
         assert_eq!(found(&[1, 2, 1, 2, 1, 2, 1, 2]), []);
-        assert_eq!(found(&[7, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2])[..2], [(11, 2), (13, 2)]);
-        assert_eq!(found(&[1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2]), [(12, 4)]);
+        let with_first: Vec<u64> = std::iter::once(7).chain((0..68).map(|n| n % 2)).collect();
+        assert_eq!(found(&with_first), [(67, 2), (69, 2)]);
+        let pairs: Vec<u64> = (0..72).map(|n| n / 2 % 2).collect();
+        assert_eq!(found(&pairs), [(68, 4), (72, 4)]);
     }
 
     #[test]
     fn other_words_end_it() {
         let mut words: Vec<u64> = (0..30).map(|n| n % 3).collect();
         words.extend([50, 51, 52, 53]);
-        words.extend((0..30).map(|n| 10 + n % 5));
+        words.extend((0..80).map(|n| 10 + n % 5));
         let last = found(&words).into_iter().filter(|(at, _)| *at > 30);
-        assert_eq!(last.collect::<Vec<_>>(), [(49, 5), (54, 5), (59, 5), (64, 5)].to_vec());
+        assert_eq!(last.collect::<Vec<_>>(), [(104, 5), (109, 5), (114, 5)].to_vec());
         assert_eq!(found(&(0..2000).collect::<Vec<_>>()), []);
         // Older words are forgotten.
-        assert!(found(&(0..5000).map(|n| n % 7).collect::<Vec<_>>()).len() > 700);
+        assert!(found(&(0..5000).map(|n| n % 7).collect::<Vec<_>>()).len() > 600);
     }
 }
