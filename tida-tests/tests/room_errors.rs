@@ -59,6 +59,27 @@ fn errors_say_what_needs_the_room() {
     );
 }
 
+/// Where windows of planes do not fit beside an array that is read as a whole, both are named.
+#[test]
+fn errors_name_windows_beside_whole_arrays() {
+    let acc = TileAcc::builder().simulate(SimDevice::new()).memory_limit(100_000).build().unwrap();
+    let mut u = TileArray::<f64, 2>::builder([64, 1024]).ghost(1).boundary(Boundary::Fixed(0.0)).build(&acc).unwrap();
+    u.fill_value(1.0).unwrap();
+    let mut next = u.like().unwrap();
+    let mut profile = TileArray::<f64, 1>::builder([6000]).build(&acc).unwrap();
+    profile.fill_value(0.25).unwrap();
+    u.fill_ghosts().unwrap();
+    for tile in TileIter::new(&u) {
+        let args = (&mut next, &u, all(&profile));
+        compute(&tile, args, kernel!(|next, u, p, at| next[at] = p[[at[0]]] * u[at + [1, 0]])).unwrap();
+    }
+    let error = next.read_box(next.domain()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    for part in ["window of planes", "beside 48128 bytes of arrays that are read as a whole", "these windows need"] {
+        assert!(error.to_string().contains(part), "{part} in: {error}");
+    }
+}
+
 /// Cells of an array that is written; three times as many are read as a whole.
 const CELLS: usize = 1 << 13;
 

@@ -174,6 +174,11 @@ impl DeviceCore {
         self.ledger.room(self.budget())
     }
 
+    /// Bytes that windows and regions of chains hold.
+    pub fn held_by_chains(&self) -> u64 {
+        self.ledger.held(Purpose::Chains)
+    }
+
     /// Waits until as many bytes are promised to nobody, for 50 ms at most; whether they are.
     pub fn wait_for_room(&self, bytes: u64) -> bool {
         self.ledger.wait_for_room(bytes, self.budget())

@@ -113,6 +113,11 @@ impl Ledger {
         room(&*self.lock(), budget)
     }
 
+    /// Bytes that are held for a purpose.
+    pub fn held(&self, purpose: Purpose) -> u64 {
+        self.lock()[purpose as usize].reserved
+    }
+
     /// Says that bytes are allocated, of arrays within `limit` if there is one; or nothing, if they would be more.
     pub fn allocate(self: &Arc<Ledger>, purpose: Purpose, bytes: u64, limit: Option<u64>) -> Option<Allocated> {
         let mut accounts = self.lock();

@@ -8,12 +8,12 @@ use super::fuse::Fusing;
 use super::hybrid::Pace;
 use super::strips::split;
 use super::sweep::OpenSweep;
+use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::pieces::run_boxes;
-use crate::launch::step::Launch;
 use crate::memory::node::{DeviceWork, Done, Node, Queue, SplitWork, Work};
-use crate::memory::touched::touched;
+use crate::memory::touched::{ArrayTouch, touched};
 use crate::program::place::Kind;
 use crate::run::chain::Chain;
 use crate::run::chain::wave::LONG;
@@ -130,7 +130,7 @@ pub(super) fn on_device(
             Some(pace) => pace.on_device(&queue, cells, bring, run),
             None => bring().and_then(|()| run()),
         });
-        swept.map_err(|error| without_room(error, &*sweep.launch))
+        swept.map_err(|error| without_room(error, &sweep, queue.device))
     })
 }
 
@@ -160,9 +160,15 @@ fn split_in_two(node: &Node, sweep: Arc<Sweep>, edges: Edges) -> Work {
 }
 
 /// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.
-fn without_room(error: Error, launch: &dyn Launch) -> Error {
-    match launch.needs().filter(|needs| needs.whole && error.kind() == ErrorKind::Memory) {
-        Some(needs) => error.because(&needs.found, &needs.advice),
-        None => error,
-    }
+fn without_room(error: Error, sweep: &Sweep, device: &DeviceCore) -> Error {
+    let Some(needs) = sweep.launch.needs().filter(|needs| needs.whole && error.kind() == ErrorKind::Memory) else {
+        return error;
+    };
+    let wholes = || sweep.arrays.iter().filter(|of| of.whole);
+    let twice =
+        |whole: &ArrayTouch| sweep.arrays.iter().any(|of| !of.whole && Arc::ptr_eq(&of.tracker, &whole.tracker));
+    let bytes: usize = wholes().map(|of| of.tracker.storage().device_bytes()).sum();
+    let could = bytes as u64 <= device.budget() / 2 && !wholes().any(twice);
+    let windows = could.then(|| device.held_by_chains());
+    error.because(&needs.found(windows), &needs.advice)
 }

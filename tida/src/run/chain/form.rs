@@ -171,10 +171,15 @@ impl Forms<'_> {
         let list: Vec<String> = self.planars.iter().map(name).collect();
         let place =
             self.chain.links.first().map_or(String::new(), |link| format!(" recorded at {}", link.node.recorded));
+        let wholes: usize = self.chain.wholes.iter().map(|tracker| tracker.storage().device_bytes()).sum();
+        let beside = match wholes {
+            0 => String::new(),
+            bytes => format!(" beside {bytes} bytes of arrays that are read as a whole (`all`)"),
+        };
         Error::new(
             ErrorKind::Memory,
             format!("run work{place} with a window of planes of each of {} arrays ({})", list.len(), list.join("; ")),
-            format!("room for {room} bytes of arrays on the device, where these need {needed}"),
+            format!("room for {room} bytes of arrays on the device{beside}, where these windows need {needed}"),
             "raise the memory limit, or use smaller planes: a shape with a longer first axis",
         )
     }

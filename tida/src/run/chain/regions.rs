@@ -374,7 +374,7 @@ fn too_small(chain: &Chain, tasks: &Tasks, room: usize, budget: u64, needed: usi
     );
     let needs = chain.links.iter().find_map(|link| link.op.kernel()?.launch.needs());
     match needs {
-        Some(needs) => error.because(&needs.found, &needs.advice),
+        Some(needs) => error.because(&needs.found(None), &needs.advice),
         None => error,
     }
 }
