@@ -164,6 +164,7 @@ where
         by_planes: checked.by_planes,
         grown: tile.grown,
         reads_around_writes: prepared.reads_around_writes(),
+        is_face: rule.face().is_some(),
         listed: tile.listed.as_ref(),
         pace: part.and_then(|part| part.pace),
     };
@@ -418,6 +419,12 @@ where
         let around = self.prepared.reads_around_writes() || self.order.is_some() || self.colour.is_some();
         let alone = self.run_checked || self.valid_only != 0 || self.prepared.is_coded || around;
         (!alone).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
+    }
+
+    fn beside(&self) -> Option<OneStep<'_>> {
+        let in_place = self.order.is_some() || self.colour.is_some();
+        let other = self.run_checked || self.valid_only != 0 || self.prepared.is_coded || in_place;
+        (!other).then_some(OneStep { prepared: &self.prepared, captures: &self.quoted.captures })
     }
 
     fn line(&self) -> Option<OneStep<'_>> {

@@ -250,6 +250,7 @@ impl PtxKernel {
             by_planes: checked.by_planes,
             grown: tile.grown,
             reads_around_writes: false,
+            is_face: false,
             listed: None,
             pace: None,
         };

@@ -8,6 +8,7 @@ pub(crate) mod carry;
 pub(crate) mod compiled;
 pub(crate) mod decoded;
 pub(crate) mod device;
+pub(crate) mod edges;
 pub(crate) mod ending;
 pub(crate) mod folded;
 pub(crate) mod fused;

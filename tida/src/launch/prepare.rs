@@ -69,6 +69,8 @@ pub(crate) struct Prepared {
     pub cycles: Cycles,
     /// It and sweeps after it as one, by their kernels.
     pub joins: Joins,
+    /// It and kernels that set ghosts beside what it leaves as one, by their kernels and on which sides.
+    pub edged: Joins,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
     /// Its constant tables, as captured values.
@@ -246,6 +248,18 @@ impl Prepared {
     /// # Errors
     /// A write or a read that would race.
     pub fn new(kernel: Kernel) -> Result<Prepared, Error> {
+        Prepared::of(kernel, false)
+    }
+
+    /// The same of a kernel whose accesses were proven one by one before: it may write cells beside its own.
+    ///
+    /// # Errors
+    /// As [`Prepared::new`].
+    pub fn proven(kernel: Kernel) -> Result<Prepared, Error> {
+        Prepared::of(kernel, true)
+    }
+
+    fn of(kernel: Kernel, is_proven: bool) -> Result<Prepared, Error> {
         let analysis = analyse(&kernel);
         if let Some(refused) = analysis.refused(&kernel) {
             let place = format!("{}:{}:{}", kernel.file, refused.span.line, refused.span.column);
@@ -263,7 +277,7 @@ impl Prepared {
                 // Cells that a launch reads of what it writes are looked at when its box is known. The typing refuses
                 // other writes; kept so that none is ever unseen.
                 let (here, in_group) = (written && access.at_cell, kernel.group.is_some());
-                if !here && (access.write || (written && in_group)) {
+                if !here && !is_proven && (access.write || (written && in_group)) {
                     return Err(race(&analysis, &kernel, arg, access));
                 }
                 if here {
@@ -311,6 +325,7 @@ impl Prepared {
             from: None,
             cycles: Cycles::default(),
             joins: Joins::default(),
+            edged: Joins::default(),
             coded: Mutex::default(),
             tables,
             parts: OnceLock::new(),

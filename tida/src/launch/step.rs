@@ -99,6 +99,11 @@ pub(crate) trait Launch: Send + Sync {
         None
     }
 
+    /// What it is as a kernel that sets ghosts, whose work a sweep before it may do.
+    fn beside(&self) -> Option<OneStep<'_>> {
+        None
+    }
+
     /// What it is as one of several sweeps with an order that run as one, line by line.
     fn line(&self) -> Option<OneStep<'_>> {
         None

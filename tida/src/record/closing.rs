@@ -11,6 +11,7 @@ use super::sweep::OpenSweep;
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
+use crate::launch::edges::enqueue_with_edges;
 use crate::launch::pieces::run_boxes;
 use crate::memory::node::{DeviceWork, Done, Node, Queue, SplitWork, Work};
 use crate::memory::touched::{ArrayTouch, touched};
@@ -69,7 +70,7 @@ impl Core {
         if sweep.is_held_back() {
             return fusing.hold(sweep.node, Op::Sweep(Arc::new(sweep.work)));
         }
-        let OpenSweep { node, work: sweep, pace, ends, .. } = sweep;
+        let OpenSweep { node, work: sweep, pace, ends, edges: faces, .. } = sweep;
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(self.part_of_chain(&open.gate));
             open.chain.sweep(node.clone(), sweep);
@@ -80,12 +81,16 @@ impl Core {
         }
         let (name, recorded, core) = (node.name, node.recorded, self.clone());
         let cells = sweep.cells();
-        let edges = sweep.edges.clone().filter(|_| node.on_device && ends.is_none() && pace.is_none());
+        let whole = ends.is_none() && pace.is_none() && faces.is_empty();
+        let edges = sweep.edges.clone().filter(|_| node.on_device && whole);
         node.set_work(match (&self.device, node.on_device, edges) {
             (Some(_), true, Some(edges)) => split_in_two(&node, Arc::new(sweep), edges),
             (Some(_), true, None) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished.
                 unsafe {
+                    if !faces.is_empty() {
+                        return enqueue_with_edges(sweep, &faces, queue);
+                    }
                     let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
                     both.unwrap_or_else(|| sweep.enqueue(queue))
                 }

@@ -74,6 +74,11 @@ impl OpenSweep {
 
     /// Whether it may run as one with others.
     pub(super) fn may_join(&self) -> bool {
+        self.is_plain() && self.edges.is_empty()
+    }
+
+    /// The same, whatever ghosts it sets.
+    pub(super) fn is_plain(&self) -> bool {
         let key = &self.key;
         let asked = key.block.is_some() || key.march.is_some() || key.cache != Default::default();
         let alone = key.checked || key.valid_only != 0 || asked || self.work.listed.is_some();

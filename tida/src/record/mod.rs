@@ -8,6 +8,7 @@
 pub(crate) mod chains;
 pub(crate) mod closing;
 pub(crate) mod driver;
+mod edges;
 pub(crate) mod ends;
 pub(crate) mod folds;
 pub(crate) mod fuse;

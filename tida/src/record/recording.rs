@@ -1,7 +1,7 @@
 //! Recording: calls become nodes, and tiles of one loop a sweep.
 
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use super::chains::side;
 use super::driver::{Core, Recorder, lock};
@@ -39,6 +39,8 @@ pub(crate) struct TileWork<'a> {
     pub grown: bool,
     /// It reads other cells of what it writes.
     pub reads_around_writes: bool,
+    /// It sets ghosts beyond a face, as a part of a fill.
+    pub is_face: bool,
     /// The boxes that it runs over, if those are not all of its cells.
     pub listed: Option<&'a Listed>,
     /// Measures the sweep, of a loop that runs on both sides.
@@ -102,6 +104,23 @@ impl Core {
             Some(launch) => launch,
         };
         self.settle_held(&mut recorder);
+        if !tile.is_face {
+            return self.record_in_sweep(recorder, tile, launch);
+        }
+        let made = launch();
+        match self.set_by_sweep(&mut recorder, &tile, &made) {
+            true => Side::Device,
+            false => self.record_in_sweep(recorder, tile, move || made),
+        }
+    }
+
+    /// The tile joins an open sweep, or opens one.
+    fn record_in_sweep<'a>(
+        self: &'a Arc<Core>,
+        mut recorder: MutexGuard<'a, Recorder>,
+        tile: TileWork<'_>,
+        launch: impl FnOnce() -> Arc<dyn Launch>,
+    ) -> Side {
         // Ghosts were filled since they were opened.
         if recorder.open.iter().any(|sweep| !sweep.work.refilled.is_empty()) {
             self.close_all(&mut recorder);
@@ -169,7 +188,8 @@ impl Core {
         }
         tile.add_to(&mut work);
         work.touch(&beside);
-        let sweep = Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None });
+        let sweep =
+            Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None, edges: Vec::new() });
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
         self.wake_driver(&mut recorder);

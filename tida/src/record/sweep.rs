@@ -9,6 +9,7 @@ use super::ends::Ends;
 use super::hybrid::Pace;
 use super::recording::touch_all;
 use crate::device::plans::Hints;
+use crate::launch::edges::Edge;
 use crate::launch::quoted::KernelId;
 use crate::memory::node::Node;
 use crate::memory::touched::RegionTouch;
@@ -78,6 +79,8 @@ pub(crate) struct OpenSweep {
     pub pace: Option<Arc<Pace>>,
     /// The reduction that it does the work of.
     pub ends: Option<Ends>,
+    /// Kernels that set ghosts beside what it leaves, whose work it does.
+    pub edges: Vec<Edge>,
 }
 
 impl OpenSweep {

@@ -143,6 +143,7 @@ where
         by_planes: false,
         grown: tile.grown,
         reads_around_writes: false,
+        is_face: false,
         listed: None,
         pace: None,
     };

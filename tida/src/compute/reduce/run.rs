@@ -319,6 +319,7 @@ where
             by_planes,
             grown: false,
             reads_around_writes: false,
+            is_face: false,
             listed: None,
             pace: None,
         };

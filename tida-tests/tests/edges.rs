@@ -1,0 +1,166 @@
+//! Ghosts beyond the last axis that kernels set from the cell beside each: on a device the sweep before sets them, with
+//! the bits that two kernels have.
+
+use proptest::prelude::*;
+use tida::acc::{Compile, TileAccBuilder};
+use tida::array::Side;
+use tida::prelude::*;
+use tida::{Fuse, fill_ghosts_with};
+use tida_tests::{on_a_device, on_cpu, value};
+
+type Pair = [f64; 2];
+
+/// What happens between the sweep that writes an array and the one that reads its ghosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    /// Both faces of the last axis, and those before.
+    Walls,
+    /// The high face, by a kernel with a captured value that changes.
+    Inflow,
+    /// Low faces from a cell further in: by a launch of its own.
+    Far,
+    /// As [`Step::Walls`], but a sum is taken first.
+    Summed,
+    /// As [`Step::Walls`], with a sweep of other arrays between.
+    Apart,
+}
+
+const ALL: [Step; 5] = [Step::Walls, Step::Inflow, Step::Far, Step::Summed, Step::Apart];
+
+/// What ghosts of the low face follow from, of one component and of two.
+fn low(u: &mut TileArray<Pair, 3>, time: f64) -> tida::Result<()> {
+    fill_ghosts_with(
+        (2, Side::Low),
+        u,
+        kernel!(|u, at| {
+            let inside = u[at + [0, 0, 1]];
+            let turned = if inside[0] > 0.5 { -inside[1] } else { inside[1] * time };
+            u[at] = [inside[0] + 0.01 * at[1] as f64, turned];
+        }),
+    )
+}
+
+fn high(u: &mut TileArray<Pair, 3>, time: f64) -> tida::Result<()> {
+    fill_ghosts_with(
+        (2, Side::High),
+        u,
+        kernel!(|u, at| {
+            let (k, last) = (at[0], at[2]);
+            u[at] = [2.0 * time - u[at - [0, 0, 1]][0], u[[k, at[1], last - 1]][1] + last as f64];
+        }),
+    )
+}
+
+fn far(u: &mut TileArray<Pair, 3>) -> tida::Result<()> {
+    fill_ghosts_with((2, Side::Low), u, kernel!(|u, at| u[at] = u[at + [0, 0, 2]]))
+}
+
+fn across(u: &mut TileArray<Pair, 3>) -> tida::Result<()> {
+    fill_ghosts_with((1, Side::Low), &mut *u, kernel!(|u, at| u[at] = u[at + [0, 1, 0]]))?;
+    fill_ghosts_with((1, Side::High), &mut *u, kernel!(|u, at| u[at] = u[at - [0, 1, 0]]))?;
+    fill_ghosts_with((0, Side::Low), &mut *u, kernel!(|u, at| u[at] = u[at + [1, 0, 0]]))?;
+    fill_ghosts_with((0, Side::High), u, kernel!(|u, at| u[at] = u[at - [1, 0, 0]]))
+}
+
+/// The array after these steps, ghosts as the last sweep found them, and sweeps whose work another one did.
+fn run(acc: &TileAcc, shape: [usize; 3], regions: usize, steps: &[Step]) -> tida::Result<(Vec<u64>, u64)> {
+    let builder = TileArray::<Pair, 3>::builder(shape).regions([regions, 1, 1]).ghost(1).boundary(Boundary::Open);
+    let mut u = builder.build(acc)?;
+    u.fill(|at| [value(1, at), value(2, at)])?;
+    let mut next = u.like()?;
+    let mut other = TileArray::<f64, 3>::builder(shape).regions([regions, 1, 1]).build(acc)?;
+    let (mut found, mut sums) = (Vec::new(), Vec::new());
+    for (number, step) in steps.iter().enumerate() {
+        let time = 0.25 + number as f64;
+        u.fill_ghosts()?;
+        match step {
+            Step::Inflow => {
+                far(&mut u)?;
+                high(&mut u, time)?;
+            }
+            Step::Far => {
+                high(&mut u, time)?;
+                far(&mut u)?;
+            }
+            Step::Summed | Step::Walls | Step::Apart => {
+                if *step == Step::Summed {
+                    sums.push(reduce_later(&u, Sum, kernel!(|u, at| u[at][1]))?);
+                }
+                if *step == Step::Apart {
+                    for tile in TileIter::new(&other) {
+                        compute(&tile, &mut other, kernel!(|v, at| v[at] = v[at] + time))?;
+                    }
+                }
+                low(&mut u, time)?;
+                high(&mut u, time)?;
+            }
+        }
+        across(&mut u)?;
+        for tile in TileIter::new(&u) {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    let (a, b) = (u[at + [1, 1, -1]], u[at + [0, -1, 1]]);
+                    let (c, d) = (u[at - [0, 0, 1]], u[at + [0, 0, 1]]);
+                    next[at] = [0.25 * (a[0] + b[0] + c[0] + d[1]), 0.25 * (a[1] - b[1] + c[1] + d[0])];
+                }),
+            )?;
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    for array in [&u, &next] {
+        found.extend(array.read_box(array.domain())?.into_iter().flatten().map(f64::to_bits));
+    }
+    found.extend(other.read_box(other.domain())?.into_iter().map(f64::to_bits));
+    for sum in sums {
+        found.push(sum.get()?.to_bits());
+    }
+    Ok((found, acc.stats().joined))
+}
+
+fn builder() -> TileAccBuilder {
+    TileAcc::builder().pause(std::time::Duration::from_secs(600)).compile(Compile::Wait)
+}
+
+/// On a GPU both ghosts of a row cost the sweep nothing but their stores.
+#[test]
+fn the_sweep_sets_them() {
+    let Some(acc) = on_a_device(builder()) else { return };
+    let shape = [5, 7, 40];
+    let steps = [Step::Walls; 6];
+    let (found, joined) = run(&acc, shape, 1, &steps).unwrap();
+    assert!(found == run(&on_cpu(), shape, 1, &steps).unwrap().0);
+    // Those after the first sweep, two of each; a device whose kernels are native runs each by itself.
+    let native = acc.device() == Device::Sim;
+    assert_eq!(joined, if native { 0 } else { 10 });
+    // Not of several regions, not from further in, and not after other work, such as a sum: a sweep does that itself.
+    for (regions, step, expected) in [(5, Step::Walls, 0), (1, Step::Far, 5), (1, Step::Apart, 0), (1, Step::Summed, 5)]
+    {
+        let Some(acc) = on_a_device(builder()) else { return };
+        let (found, joined) = run(&acc, shape, regions, &[step; 6]).unwrap();
+        assert!(found == run(&on_cpu(), shape, regions, &[step; 6]).unwrap().0, "{step:?}");
+        if !native {
+            assert_eq!(joined, expected, "{step:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_steps_have_the_bits_of_the_cpu(
+        steps in prop::collection::vec(prop::sample::select(ALL.to_vec()), 2..9),
+        shape in [2_usize..9, 2_usize..9, 2_usize..70],
+        fuse in any::<bool>(),
+        waits in any::<bool>(),
+    ) {
+        let fuse = if fuse { Fuse::Auto } else { Fuse::Off };
+        let builder = if waits { builder() } else { TileAcc::builder() };
+        if let Some(acc) = on_a_device(builder.fuse(fuse)) {
+            let (found, _) = run(&acc, shape, 1, &steps).unwrap();
+            prop_assert!(found == run(&on_cpu(), shape, 1, &steps).unwrap().0);
+        }
+    }
+}
