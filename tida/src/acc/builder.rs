@@ -482,7 +482,8 @@ impl TileAccBuilder {
     /// environment variable `TIDA_JOIN` decides (`auto`, `off`), else they do.
     ///
     /// On a device they are one launch, if none of them can fail in a cell and their kernels are small. A reduction of
-    /// what the sweep before it wrote runs with that sweep too.
+    /// what the sweep before it wrote runs with that sweep too. So do kernels that set ghosts beyond the last axis from
+    /// the cell beside each ([`fill_ghosts_with`](crate::fill_ghosts_with())).
     ///
     /// Not joined are loops that say how they run (`thread_block`, `march`, `cache`), arrays in
     /// [`storage`](crate::array::TileArrayBuilder::storage) of fewer bits, and arrays larger than memory.

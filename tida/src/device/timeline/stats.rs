@@ -49,8 +49,8 @@ pub struct Stats {
     pub fused: u64,
     /// Steps done in all these launches.
     pub fused_steps: u64,
-    /// Sweeps and reductions that ran as one with the sweep before them: see
-    /// [`TileAccBuilder::join`](crate::TileAccBuilder::join).
+    /// Sweeps, reductions and kernels that set ghosts ([`fill_ghosts_with`](crate::fill_ghosts_with())) that ran as one
+    /// with the sweep before them: see [`TileAccBuilder::join`](crate::TileAccBuilder::join).
     pub joined: u64,
     /// Rounds of a program that repeats itself, each of which started at once: see
     /// [`TileAccBuilder::rounds`](crate::TileAccBuilder::rounds). What they launch is counted above as always.
