@@ -28,16 +28,18 @@ struct Level {
     r: TileArray<f64, 3>,
     /// The square of the distance between two nodes.
     h2: f64,
+    /// It has no room as a whole: what no one reads any more is discarded, so that it does not go home.
+    streams: bool,
 }
 
 impl Level {
-    fn new(acc: &TileAcc, n: usize) -> tida::Result<Level> {
+    fn new(acc: &TileAcc, n: usize, streams: bool) -> tida::Result<Level> {
         let array = || -> tida::Result<TileArray<f64, 3>> {
             let mut array = TileArray::builder([n; 3]).ghost(1).boundary(Boundary::Fixed(0.0)).build(acc)?;
             array.fill_value(0.0)?;
             Ok(array)
         };
-        Ok(Level { u: array()?, next: array()?, f: array()?, r: array()?, h2: ((n + 1) as f64).powi(-2) })
+        Ok(Level { u: array()?, next: array()?, f: array()?, r: array()?, h2: ((n + 1) as f64).powi(-2), streams })
     }
 
     fn smooth(&mut self) -> tida::Result<()> {
@@ -57,6 +59,9 @@ impl Level {
                 )?;
             }
             std::mem::swap(&mut self.u, &mut self.next);
+        }
+        if self.streams {
+            self.next.discard();
         }
         Ok(())
     }
@@ -99,6 +104,9 @@ impl Level {
                     u[at] = 0.0;
                 }),
             )?;
+        }
+        if finer.streams {
+            finer.r.discard();
         }
         Ok(())
     }
@@ -156,9 +164,13 @@ fn bytes(sizes: &[usize]) -> usize {
     sizes.iter().enumerate().map(of_level).sum::<usize>() * size_of::<f64>()
 }
 
-/// Grids of these sizes with noise on the right side, and the size of the residual of nothing.
-fn solver(acc: &TileAcc, sizes: &[usize]) -> tida::Result<(Vec<Level>, f64)> {
-    let mut levels = sizes.iter().map(|&n| Level::new(acc, n)).collect::<tida::Result<Vec<_>>>()?;
+/// Grids of these sizes with noise on the right side, and the size of the residual of nothing. The first two may stream.
+fn solver(acc: &TileAcc, sizes: &[usize], streams: bool) -> tida::Result<(Vec<Level>, f64)> {
+    let mut levels = sizes
+        .iter()
+        .enumerate()
+        .map(|(level, &n)| Level::new(acc, n, streams && level < 2))
+        .collect::<tida::Result<Vec<_>>>()?;
     let n = sizes[0];
     levels[0].f.fill(|[k, j, i]| noise((k * n + j) * n + i) - 0.5)?;
     let first = norm(&levels[0].f)?;
@@ -185,11 +197,9 @@ const OUT_OF_CORE: usize = 5;
 fn out_of_core(builder: TileAccBuilder, sizes: &[usize]) -> tida::Result<[f64; 4]> {
     let arrays: usize = sizes.iter().map(|n| 4 * n.pow(3) * size_of::<f64>()).sum();
     let acc = builder.memory_limit(arrays as u64 / 4).look_ahead(2000).build()?;
-    let (mut levels, _) = solver(&acc, sizes)?;
+    let (mut levels, _) = solver(&acc, sizes, true)?;
     let mut run = || -> tida::Result<()> {
         (0..OUT_OF_CORE).try_for_each(|_| cycle(&mut levels))?;
-        // No one looks at what is left there.
-        levels.iter_mut().flat_map(|level| [&mut level.next, &mut level.r]).for_each(TileArray::discard);
         acc.sync()
     };
     // Compiles what the cycles run, and locks the pages of the arrays.
@@ -207,7 +217,7 @@ pub fn solve(bench: &Bench, output: &mut Output) -> Result<()> {
     let n = bench.size - 1;
     let sizes = sizes(n);
     let acc = bench.accelerator(Math::Exact)?;
-    let (mut levels, first) = solver(&acc, &sizes)?;
+    let (mut levels, first) = solver(&acc, &sizes, false)?;
     let count = cycles(&mut levels, first)?.ok_or_else(|| format!("tried {MOST} cycles; found no solution"))?;
     let about = About {
         case: format!("multigrid f64 {n}^3 nodes to {LEFT:e}"),

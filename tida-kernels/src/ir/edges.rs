@@ -3,7 +3,8 @@
 
 use super::merge::append;
 use super::{
-    Access, BinaryOp, Body, Capture, CompareOp, Expr, ExprId, ExprKind, Kernel, Span, Stmt, StmtKind, Type, holds,
+    Access, BinaryOp, Body, Capture, CompareOp, Expr, ExprId, ExprKind, Kernel, Local, LocalId, Span, Stmt, StmtKind,
+    Type, holds,
 };
 use crate::analysis::{Analysis, IndexForm, NormalForm, Symbol};
 use crate::element::ScalarType;
@@ -54,6 +55,7 @@ pub fn with_edges(sweep: &Kernel, written: usize, edges: &[Edge<'_>]) -> Option<
     let mut made = sweep.clone();
     let last = sweep.rank.checked_sub(1)? as u32;
     let mut blocks = Vec::with_capacity(edges.len());
+    let first = made.body.exprs.len();
     for edge in edges {
         let first = made.body.exprs.len();
         let block = append(&mut made, edge.kernel, vec![written as u32]);
@@ -61,17 +63,49 @@ pub fn with_edges(sweep: &Kernel, written: usize, edges: &[Edge<'_>]) -> Option<
         outwards(&mut made.body, first, last, -edge.inwards);
         blocks.push(block);
     }
-    let ty = Type::Scalar(ScalarType::I64);
+    let mut ends = beside(&mut made.body, (first, sweep.rank as u32), written as u32);
+    let (long, bool) = (Type::Scalar(ScalarType::I64), Type::Scalar(ScalarType::Bool));
+    let mut at_any: Option<ExprId> = None;
     for (number, block) in blocks.into_iter().enumerate() {
         let capture = made.captures.len() as u32;
-        made.captures.push(Capture::of_launch(format!("edge{number}"), ty.clone()));
+        made.captures.push(Capture::of_launch(format!("edge{number}"), long.clone()));
         let span = block.first().map_or_else(Span::default, |stmt| stmt.span);
         let mut push = |ty: &Type, kind: ExprKind| push(&mut made.body, ty, span, kind);
-        let (at, edge) = (push(&ty, ExprKind::Coordinate(last)), push(&ty, ExprKind::Capture(capture)));
-        let cond = push(&Type::Scalar(ScalarType::Bool), ExprKind::Compare(CompareOp::Eq, at, edge));
-        made.body.block.push(Stmt { span, kind: StmtKind::If(cond, block, Vec::new()) });
+        let (at, edge) = (push(&long, ExprKind::Coordinate(last)), push(&long, ExprKind::Capture(capture)));
+        let is_at = push(&bool, ExprKind::Compare(CompareOp::Eq, at, edge));
+        at_any = Some(at_any.map_or(is_at, |others| push(&bool, ExprKind::Or(others, is_at))));
+        ends.push(Stmt { span, kind: StmtKind::If(is_at, block, Vec::new()) });
     }
+    let span = ends.first().map_or_else(Span::default, |stmt| stmt.span);
+    made.body.block.push(Stmt { span, kind: StmtKind::If(at_any?, ends, Vec::new()) });
     Some(made)
+}
+
+/// Has the expressions from `first` on read what the sweep has left of its cell once, before any ghost is set: then
+/// compilers take the value that the sweep stored, and read no memory. Gives the statements that do it.
+fn beside(body: &mut Body, (first, rank): (usize, u32), written: u32) -> Vec<Stmt> {
+    let mut known: Vec<(u32, LocalId)> = Vec::new();
+    let mut reads = Vec::new();
+    for number in first..body.exprs.len() {
+        let Expr { ty, span, kind: ExprKind::Load { arg, component, .. } } = &body.exprs[number] else { continue };
+        if *arg != written || !component.dynamic.is_empty() {
+            continue;
+        }
+        let (ty, span, component) = (ty.clone(), *span, component.clone());
+        let local = known.iter().find(|(base, _)| *base == component.base).map(|(_, local)| *local);
+        let local = local.unwrap_or_else(|| {
+            let local = body.locals.len() as LocalId;
+            body.locals.push(Local { name: format!("_beside{}", component.base), ty: ty.clone() });
+            known.push((component.base, local));
+            let long = Type::Scalar(ScalarType::I64);
+            let index = (0..rank).map(|axis| push(body, &long, span, ExprKind::Coordinate(axis))).collect();
+            let value = push(body, &ty, span, ExprKind::Load { arg: written, index, component });
+            reads.push(Stmt { span, kind: StmtKind::Let(local, Some(value)) });
+            local
+        });
+        body.exprs[number].kind = ExprKind::Local(local);
+    }
+    reads
 }
 
 fn push(body: &mut Body, ty: &Type, span: Span, kind: ExprKind) -> ExprId {
