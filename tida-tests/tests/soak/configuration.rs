@@ -31,6 +31,8 @@ pub struct Configuration {
     pub look_ahead: usize,
     /// What part of the arrays' bytes there is room for on the device: all, or one in so many.
     pub room: usize,
+    /// Arrays lie in files.
+    pub files: bool,
     /// Steps in one launch: as tida likes (0), none (1), so many.
     pub fuse: u32,
     pub join: bool,
@@ -53,6 +55,7 @@ impl Default for Configuration {
             threads: 2,
             look_ahead: 256,
             room: 1,
+            files: false,
             fuse: 1,
             join: false,
             streams: false,
@@ -91,6 +94,9 @@ impl Configuration {
             Place::OpenCl => builder.device(Device::OpenCl),
             Place::Cuda => builder.device(Device::Cuda),
         };
+        if self.files {
+            builder = builder.backed_by(std::env::temp_dir());
+        }
         if self.room > 1 {
             builder = builder.memory_limit(limit);
         }

@@ -110,7 +110,11 @@ fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
         true => plain_ops(dice, axes, arrays.len(), most),
         false => ops(dice, axes, arrays.len(), most, true),
     };
-    Program { scalar, shape, regions, arrays, configuration, seed: dice.number() >> 32, ops }
+    let mut program = Program { scalar, shape, regions, arrays, configuration, seed: dice.number() >> 32, ops };
+    if program.configuration.files {
+        program.lie_in_files();
+    }
+    program
 }
 
 /// Faces beyond which a block of threads can know what lies there.
@@ -179,6 +183,7 @@ fn configuration(dice: &mut Dice, places: &[Place]) -> Configuration {
             _ => 256,
         },
         room: dice.one_of(&[1, 1, 2, 4, 8]),
+        files: dice.once_in(5),
         fuse: dice.one_of(&[0, 1, 2, 3, 5]),
         join: dice.once_in(2),
         streams: dice.once_in(3),

@@ -424,6 +424,24 @@ impl Program {
         }
     }
 
+    /// Leaves out what arrays in files do not have: cuts along other axes, one axis, a first one that is periodic,
+    /// packing, views of regions, ghosts that kernels set between several of them, and loops on other sides.
+    pub fn lie_in_files(&mut self) {
+        if self.axes() == 1 {
+            self.configuration.files = false;
+            return;
+        }
+        self.regions[1..].fill(1);
+        let several = self.regions[0] > 1;
+        for array in &mut self.arrays {
+            array.packed = false;
+            array.faces[0].iter_mut().filter(|face| **face == Face::Periodic).for_each(|face| *face = Face::Fixed);
+            let near = |face: &&mut Face| **face == Face::Open || (several && **face == Face::Inward);
+            array.faces.iter_mut().flatten().filter(near).for_each(|face| *face = Face::Near);
+        }
+        self.ops.iter_mut().for_each(|op| op.lie_in_files(several));
+    }
+
     /// Whether its arrays can be: cuts, and ghosts no wider than the thinnest region.
     pub fn fits(&self) -> bool {
         (0..self.axes()).all(|d| {
@@ -475,6 +493,19 @@ impl Program {
 }
 
 impl Op {
+    /// See [`Program::lie_in_files`].
+    fn lie_in_files(&mut self, several: bool) {
+        match self {
+            Op::Sweep { tiles, .. } | Op::Line { tiles, .. } | Op::Colour { tiles, .. } | Op::Two { tiles, .. } => {
+                tiles.side = Side::Unsaid;
+            }
+            Op::Touch { to, .. } => *self = Op::Ghosts { of: *to },
+            Op::Grown { to, .. } if several => *self = Op::Ghosts { of: *to },
+            Op::Repeat { ops, .. } => ops.iter_mut().for_each(|op| op.lie_in_files(several)),
+            _ => {}
+        }
+    }
+
     /// The arrays that it names.
     pub fn arrays(&self) -> Vec<usize> {
         match self {

@@ -253,8 +253,8 @@ where
     let (found, wrong) = match found {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::Memory && program.configuration.room > 1 => {
-            // Windows of planes may need more than there is; regions do not.
-            if error.tried().contains("a window of planes") {
+            // Windows of planes may need more than there is; regions do not. From files come planes alone.
+            if error.tried().contains("a window of planes") || program.configuration.files {
                 return Outcome::NoRoom;
             }
             return Outcome::Wrong(format!("an error: {error}"));
@@ -387,7 +387,12 @@ where
             return Ok(wrong);
         }
         self.fill(n)?;
+        let in_files = self.program.configuration.files;
         let array = self.array_mut(n);
+        // Files keep no ghosts between regions.
+        if in_files && array.regions() > 1 {
+            return Ok(None);
+        }
         for region in 0..array.regions() {
             let held = array.grown_box(region).unwrap();
             // Those beyond its high end along the last axis, as a box.
@@ -397,6 +402,9 @@ where
             let ghosts = within(side).zip(values).filter(|((at, _), _)| !field.is_open(*at));
             if let Some(wrong) = ghosts.into_iter().find_map(|((at, _), found)| differs(at, found)) {
                 return Ok(Some(format!("{wrong} (a box of ghosts of region {region})")));
+            }
+            if in_files {
+                continue;
             }
             let wrong = array.with_grown_component::<T::First, _>(region, 0, |view| {
                 let view = view.into_dyn();

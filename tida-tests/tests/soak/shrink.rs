@@ -100,6 +100,7 @@ fn configurations(program: &Program, with: &mut With<'_>) {
     with(&|p| p.configuration.threads = 1);
     with(&|p| p.configuration.look_ahead = plain.look_ahead);
     with(&|p| p.configuration.room = 1);
+    with(&|p| p.configuration.files = false);
     with(&|p| p.configuration.fuse = plain.fuse);
     with(&|p| p.configuration.join = false);
     with(&|p| p.configuration.streams = false);

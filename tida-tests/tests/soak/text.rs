@@ -67,6 +67,7 @@ impl Display for Program {
             c.fuse
         )?;
         let flags = [
+            ("files", c.files),
             ("join", c.join),
             ("streams", c.streams),
             ("beside", c.beside),
@@ -251,6 +252,7 @@ impl FromStr for Program {
             look_ahead: on.number("ahead")?,
             room: on.number("room")?,
             fuse: on.number("fuse")?,
+            files: on.flag("files"),
             join: on.flag("join"),
             streams: on.flag("streams"),
             beside: on.flag("beside"),
