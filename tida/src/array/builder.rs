@@ -123,6 +123,7 @@ pub struct TileArrayBuilder<T: Element, const D: usize> {
     compress: Compress,
     /// Cells of the first axis on each place, if that was said.
     distribution: Option<Vec<usize>>,
+    everywhere: bool,
 }
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
@@ -141,6 +142,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             saturation: Saturation::default(),
             compress: Compress::default(),
             distribution: None,
+            everywhere: false,
         }
     }
 
@@ -334,6 +336,29 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
+    /// Gives each place of an accelerator of several [`devices`](crate::TileAccBuilder::devices) all of the array: a
+    /// table or a small field that kernels read as a whole ([`all`](crate::all())). The host writes it, and
+    /// [`copy_from`](crate::TileArray::copy_from) does, on all places alike; kernels read it alone. On one place it
+    /// changes nothing.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().devices(["cpu:2"]).build()?;
+    /// let mut squares = TileArray::<f64, 1>::builder([12]).everywhere().build(&acc)?;
+    /// squares.fill(|[n]| (n * n) as f64)?;
+    /// let mut u = TileArray::<f64, 2>::builder([12, 64]).build(&acc)?;
+    /// for tile in u.tiles() {
+    ///     compute(&tile, (&mut u, all(&squares)), kernel!(|u, squares, at| u[at] = squares[[11 - at[0]]]))?;
+    /// }
+    /// assert_eq!(u.read_box(GridBox::new([2, 0], [3, 1]))?, [81.0]);
+    /// # Ok(()) }
+    /// ```
+    pub fn everywhere(mut self) -> Self {
+        self.everywhere = true;
+        self
+    }
+
     /// Makes the array, all zeros. It takes no memory until it is touched; with [`Compress::Link`] and a range that
     /// does not have the value 0 it does at once.
     ///
@@ -360,7 +385,11 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             Some(cuts) => (**cuts).clone(),
             None => self.cuts()?,
         };
-        let layers = self.shared(&mut cuts, acc)?;
+        let layers = if self.everywhere { None } else { self.shared(&mut cuts, acc)? };
+        if let (true, Some(cells)) = (self.everywhere, &self.distribution) {
+            let found = format!("{cells:?} cells for the places, and `.everywhere()`");
+            return Err(self.error(ErrorKind::Argument, found, "leave out one of them"));
+        }
         self.check_ghost(&cuts)?;
         let boundaries = self.boundaries()?;
         let coding = self.coding()?.map(Arc::new);
@@ -382,6 +411,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             ),
         })?;
         let layout = layout.coded(coding);
+        if self.everywhere && acc.places().len() > 1 {
+            return TileArray::on_all_places(acc, layout, boundaries);
+        }
         if let Some(layers) = layers {
             let is_periodic = |of: &(std::ops::Range<usize>, Boundary<T>)| matches!(of.1, Boundary::Periodic);
             let ends = boundaries.of(0, 0);

@@ -134,7 +134,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return self.copy_bands(source, cells);
         }
         let all = cells == self.layout.domain();
-        for (number, of) in self.of_parts(&cells) {
+        for (number, of) in self.changed_parts(&cells) {
             let (to, from) = (&mut self.parts[number], &source.parts[number]);
             if all || of == to.layout.held { to.copy_from(from)? } else { to.copy_box_from(from, of)? }
         }

@@ -16,6 +16,7 @@ use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
 use crate::memory::element::Element;
 use crate::memory::ghosts::Which;
+use crate::memory::ghosts::borders::StripFault;
 use crate::memory::ghosts::device::DeviceCopies;
 use crate::memory::ghosts::owed::Owed;
 use crate::memory::ghosts::regions::Regional;
@@ -145,6 +146,16 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     }
     fills.iter().for_each(|fill| fill.tracker.ages.ghosts_filled());
     Ok(())
+}
+
+/// Records that one place gives another one what that has of it as ghosts, of arrays of one accelerator.
+pub(crate) fn give(fills: &[Fill], (from, to): (usize, usize), recorded: &'static Location<'static>) {
+    let Some(acc) = fills.first().map(|fill| &fill.acc) else { return };
+    let is_of = |route: &&Route| (route.from, route.to) == (from, to);
+    let routes: Vec<Vec<Route>> = fills.iter().map(|fill| fill.routes.iter().filter(is_of).cloned().collect()).collect();
+    let exchanged: Vec<Exchanged<'_>> =
+        fills.iter().zip(&routes).map(|(fill, routes)| (fill.parts.as_slice(), routes.as_slice())).collect();
+    exchange(&exchanged, acc.strip_fault().filter(|fault| *fault != StripFault::Lost), recorded);
 }
 
 /// What a fill has to do of an array.
@@ -301,12 +312,27 @@ pub struct Fill {
     routes: Vec<Route>,
 }
 
-impl Fill {
-    /// An array on one place.
-    pub(crate) fn new(acc: &TileAcc, tracker: &Arc<Tracker>) -> Fill {
-        Fill { acc: acc.clone(), tracker: tracker.clone(), parts: Vec::new(), routes: Vec::new() }
+/// An array of any element, whose ghosts can be filled.
+pub(crate) trait Fillable: std::fmt::Debug {
+    /// What has to be known for that.
+    fn as_fill(&self) -> Fill;
+    /// How many places have a part of it.
+    fn places(&self) -> usize;
+}
+
+impl<T: Element, const D: usize> Fillable for TileArray<T, D> {
+    fn as_fill(&self) -> Fill {
+        let routes = self.placed.as_ref().map_or_else(Vec::new, |placed| placed.routes.clone());
+        let parts = self.parts.iter().map(|part| (part.acc.clone(), part.tracker.clone())).collect();
+        Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), parts, routes }
     }
 
+    fn places(&self) -> usize {
+        self.parts.len().max(1)
+    }
+}
+
+impl Fill {
     fn routes(&self) -> &[Route] {
         &self.routes
     }
@@ -322,9 +348,7 @@ impl Fill {
 
 impl<T: Element, const D: usize> GhostFill for &mut TileArray<T, D> {
     fn list(self, fills: &mut Vec<Fill>) {
-        let routes = self.placed.as_ref().map_or_else(Vec::new, |placed| placed.routes.clone());
-        let parts = self.parts.iter().map(|part| (part.acc.clone(), part.tracker.clone())).collect();
-        fills.push(Fill { parts, routes, ..Fill::new(&self.acc, &self.tracker) });
+        fills.push(self.as_fill());
     }
 }
 

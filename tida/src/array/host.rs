@@ -185,9 +185,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let extent = cells.extent();
         let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
         self.start_all()?;
-        match self.part_of(region) {
-            Some((part, region)) => self.parts[part].write_parts(&[(region, cells.widen())], &value)?,
-            None => self.write_parts(&[(region, cells.widen())], &value)?,
+        for (part, region) in self.parts_of(region) {
+            self.parts[part].write_parts(&[(region, cells.widen())], &value)?;
+        }
+        if !self.is_parted() {
+            self.write_parts(&[(region, cells.widen())], &value)?;
         }
         self.tracker.ages.ghosts_overwritten(true);
         Ok(())

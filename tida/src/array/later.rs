@@ -194,17 +194,16 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     ///
     /// # Errors
-    /// A box that reaches outside the domain, or that several [places](crate::TileAcc::places) have a part of; no
-    /// memory for the result. Failed work shows at [`BoxValues::get`].
+    /// A box that reaches outside the domain; no memory for the result. Failed work shows at [`BoxValues::get`].
     #[track_caller]
     pub fn read_box_later(&self, cells: GridBox<D>) -> Result<BoxValues<T>, Error> {
         outside_kernels("read a box")?;
         let count = self.check_box("read", &cells)?;
-        if self.is_parted() {
-            return self.with_all(&cells, "read a box later")?.read_box_later(cells);
-        }
         let (mut values, to) = (Vec::new(), Arc::new(OnceLock::new()));
         reserve(&mut values, count)?;
+        if self.is_parted() {
+            return self.read_parts_later(&cells, (values, to));
+        }
         let parts = self.owned(&cells);
         let touches = self.touches(&parts, |_| Mode::Look);
         let (layout, storage) = (self.layout.clone(), self.storage.clone());
@@ -223,5 +222,31 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         };
         let node = self.acc.record_node("read_box", Location::caller(), &touches, &[], work);
         Ok(BoxValues { acc: self.acc.clone(), node, values: to })
+    }
+
+    /// The same of an array on several places: each reads its part, and one of them puts these together.
+    #[track_caller]
+    fn read_parts_later(
+        &self,
+        cells: &GridBox<D>,
+        (mut values, to): (Vec<T>, Arc<OnceLock<Vec<T>>>),
+    ) -> Result<BoxValues<T>, Error> {
+        let parts = self.of_parts(cells);
+        let one = &self.parts[parts.first().map_or(0, |(number, _)| *number)];
+        if parts.len() < 2 {
+            return one.read_box_later(*cells);
+        }
+        let read = |(number, cells): &(usize, GridBox<D>)| self.parts[*number].read_box_later(*cells);
+        let coming = parts.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let nodes: Vec<Arc<Node>> = coming.iter().map(|part| part.node.clone()).collect();
+        let all = to.clone();
+        let work = Work::Host(Box::new(move || {
+            // Parts are runs of the first axis: what they have follows one another.
+            coming.iter().filter_map(BoxValues::try_get).for_each(|part| values.extend_from_slice(part));
+            let _ = all.set(values);
+            Ok(())
+        }));
+        let node = one.acc.record_node("read_box", Location::caller(), &[], &nodes, work);
+        Ok(BoxValues { acc: one.acc.clone(), node, values: to })
     }
 }

@@ -30,7 +30,7 @@ pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
 pub use fields::Field;
-pub(crate) use ghosts::{Fill, fill};
+pub(crate) use ghosts::{Fill, Fillable, fill, give};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub(crate) use host::reserve;
 pub use later::BoxValues;
@@ -143,6 +143,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let cuts = &self.layout.cuts;
         let alike = TileArray::builder(cuts.cells).cut_at(cuts).centering(self.layout.centering);
         match &self.placed {
+            Some(placed) if placed.everywhere => alike.everywhere(),
             Some(placed) => alike.distribute(placed.cells()),
             None => alike,
         }

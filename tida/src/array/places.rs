@@ -20,6 +20,8 @@ use crate::memory::layout::{Centering, Cuts, Layout};
 #[derive(Debug)]
 pub(crate) struct Placed<const D: usize> {
     pub parts: Vec<PartOf<D>>,
+    /// Each part is all of the array: places have equal copies of it.
+    pub everywhere: bool,
     /// What goes from one part to another when ghosts are filled.
     pub routes: Vec<Route>,
 }
@@ -34,10 +36,16 @@ pub(crate) struct PartOf<const D: usize> {
 }
 
 impl<const D: usize> Placed<D> {
+    /// The parts that have each cell once.
+    pub fn owners(&self) -> &[PartOf<D>] {
+        if self.everywhere { &self.parts[..1.min(self.parts.len())] } else { &self.parts }
+    }
+
     /// The part that has a region.
     pub fn part_of(&self, region: usize) -> Option<&PartOf<D>> {
-        let after = self.parts.partition_point(|part| part.first <= region);
-        self.parts[..after].last()
+        let parts = self.owners();
+        let after = parts.partition_point(|part| part.first <= region);
+        parts[..after].last()
     }
 
     /// Cells of the first axis on each place.
@@ -100,6 +108,16 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         !self.parts.is_empty()
     }
 
+    /// Whether each place has all of it.
+    pub(crate) fn is_everywhere(&self) -> bool {
+        self.placed.as_ref().is_some_and(|placed| placed.everywhere)
+    }
+
+    /// The parts that have each cell once, to read from.
+    pub(super) fn owners(&self) -> &[TileArray<T, D>] {
+        if self.is_everywhere() { &self.parts[..1.min(self.parts.len())] } else { &self.parts }
+    }
+
     /// The number of the part that has a region, and the region's number there.
     pub(super) fn part_of(&self, region: usize) -> Option<(usize, usize)> {
         let part = self.placed.as_ref().filter(|_| region < self.regions())?.part_of(region)?;
@@ -108,8 +126,45 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// The parts of a box, each with the number of the array's part that has it, in the order of rows.
     pub(super) fn of_parts(&self, cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
-        let parts = self.parts.iter().map(|part| part.layout.held.intersect(cells)).enumerate();
-        parts.filter(|(_, cells)| !cells.is_empty()).collect()
+        within(self.owners(), cells)
+    }
+
+    /// The same of a box that changes: with all parts that have some of it.
+    pub(super) fn changed_parts(&self, cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
+        within(&self.parts, cells)
+    }
+
+    /// The numbers of the parts that have a region, and the region's number there.
+    pub(super) fn parts_of(&self, region: usize) -> Vec<(usize, usize)> {
+        match self.is_everywhere() && region < self.regions() {
+            true => (0..self.parts.len()).map(|part| (part, region)).collect(),
+            false => self.part_of(region).into_iter().collect(),
+        }
+    }
+
+    /// Gives all places of an array that is everywhere what the first one has: the cells of a region, or its ghosts
+    /// too, or all cells.
+    ///
+    /// # Errors
+    /// Failed work on the array.
+    #[track_caller]
+    pub(super) fn spread(&mut self, region: Option<usize>, grown: bool) -> Result<(), Error> {
+        if !self.is_everywhere() {
+            return Ok(());
+        }
+        let of_region = |number: usize| if grown { self.grown_box(number) } else { self.region_box(number) };
+        let cells = region.and_then(of_region).unwrap_or(self.layout.domain());
+        let Some((first, others)) = self.parts.split_first_mut() else { return Ok(()) };
+        match region.filter(|_| grown) {
+            Some(region) => {
+                let values = first.read_grown_box(region, cells)?;
+                others.iter_mut().try_for_each(|other| other.write_grown_box(region, cells, &values))
+            }
+            None => {
+                let values = first.read_box(cells)?;
+                others.iter_mut().try_for_each(|other| other.write_box(cells, &values))
+            }
+        }
     }
 
     /// Runs `f` on each part that has some of a box; gives the failure of the work that was recorded first.
@@ -134,7 +189,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         cells: &GridBox<D>,
         mut f: impl FnMut(&mut TileArray<T, D>, GridBox<D>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let parts = self.of_parts(cells);
+        let parts = self.changed_parts(cells);
         let failed = parts.into_iter().filter_map(|(number, cells)| f(&mut self.parts[number], cells).err());
         Error::earliest(failed).map_or(Ok(()), Err)
     }
@@ -200,9 +255,37 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let routes = Route::all(&layouts, &boundaries, acc.strip_fault());
         let nothing = Arc::new(layout.part(0..0, false));
         let mut array = TileArray::with_memory(acc, (layout, boundaries), &nothing, None, (&ages, None, None))?;
-        (array.parts, array.placed) = (parts, Some(Arc::new(Placed { parts: places, routes })));
+        let placed = Placed { parts: places, everywhere: false, routes };
+        (array.parts, array.placed) = (parts, Some(Arc::new(placed)));
         Ok(array)
     }
+
+    /// Puts all of an array on each place of an accelerator.
+    ///
+    /// # Errors
+    /// Memory that the system does not have.
+    pub(super) fn on_all_places(
+        acc: &TileAcc,
+        layout: Layout<D>,
+        boundaries: super::Boundaries<T, D>,
+    ) -> Result<TileArray<T, D>, Error> {
+        let (layout, boundaries, ages) = (Arc::new(layout), Arc::new(boundaries), Arc::default());
+        let here = |acc: &TileAcc| TileArray::here(acc, layout.clone(), boundaries.clone(), &ages);
+        let parts = acc.places().iter().map(here).collect::<Result<Vec<_>, _>>()?;
+        let place = |place: usize| PartOf { place, layout: layout.clone(), first: 0 };
+        let placed = Placed { parts: (0..parts.len()).map(place).collect(), everywhere: true, routes: Vec::new() };
+        let nothing = Arc::new(layout.part(0..0, false));
+        let of = (layout.clone(), boundaries.clone());
+        let mut array = TileArray::with_memory(acc, of, &nothing, None, (&ages, None, None))?;
+        (array.parts, array.placed) = (parts, Some(Arc::new(placed)));
+        Ok(array)
+    }
+}
+
+/// The parts that have some of a box, by their numbers, each with what it has.
+fn within<T: Element, const D: usize>(parts: &[TileArray<T, D>], cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
+    let parts = parts.iter().map(|part| part.layout.held.intersect(cells)).enumerate();
+    parts.filter(|(_, cells)| !cells.is_empty()).collect()
 }
 
 /// Cells at whose multiples the first axis is cut.

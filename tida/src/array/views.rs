@@ -254,7 +254,9 @@ where
     ) -> Result<R, Error> {
         if let Some((number, region)) = self.part_of(region) {
             self.start_all()?;
-            return self.parts[number].view_mut(region, component, part, f);
+            let given = self.parts[number].view_mut(region, component, part, f)?;
+            self.spread(Some(region), part == Part::Grown)?;
+            return Ok(given);
         }
         let plane = self.plane::<S>(region, component, part)?;
         self.wait_for_region(region, true)?;

@@ -4,12 +4,12 @@ use std::panic::Location;
 
 use tida_kernels::ir::Access;
 
-use super::args::{Args, HeldArgs, Infos, Views};
+use super::args::{ArgInfo, Args, HeldArgs, Infos, Views};
 use super::ask::Ask;
 use super::check::{Line, Rule};
 use super::launch::record;
 use super::view::{Checked, InOrder, Mode, Proven};
-use crate::compute::args::ArgInfo;
+use crate::array::{Fill, Fillable, give};
 use crate::error::{Error, ErrorKind};
 use crate::launch::prepare::Prepared;
 use crate::program::order::Order;
@@ -111,12 +111,14 @@ impl Direction for Backward {
 /// # Ok(()) }
 /// ```
 ///
-/// A sum along one line is one thread's work. (A sum of all cells is [`reduce`](crate::reduce()).)
+/// A sum along one line is one thread's work. (A sum of all cells is [`reduce`](crate::reduce()).) Along the axis that
+/// several places have parts of, each waits for the one before it.
 ///
 /// # Errors
 /// Those of [`compute`](crate::compute()); an axis that the arrays do not have; a read of a `&mut` array that is not of
 /// a cell before on the same line; ghosts before the first cell that are older than the cells; regions along the axis
-/// that are thinner than such reads reach; grown tiles; a `&mut` array kept in fewer bits
+/// that are thinner than such reads reach, and ghosts narrower than that where several
+/// [places](crate::TileAcc::places) have parts of the lines; grown tiles; a `&mut` array kept in fewer bits
 /// ([`storage`](crate::array::TileArrayBuilder::storage)).
 #[track_caller]
 pub fn sweep_along<const D: usize, O, A, N>(
@@ -162,16 +164,38 @@ where
         return Err(error(ErrorKind::Argument, "grown tiles".into(), advice));
     }
     tiles.iter().try_for_each(|tile| tile.is_a_box(|| format!("sweep along axis {axis}")))?;
-    if axis == 0 && tiles.iter().any(|tile| tile.layout.is_part()) {
-        let advice = "sweep along another axis, or build the arrays on one place, such as `acc.places()[0]`";
-        return Err(error(ErrorKind::Argument, "an axis that is parted among places".into(), advice));
-    }
     let line = Line { axis, backward: O::BACKWARD, fresh: fresh(&infos) };
     tiles.sort_by_key(|tile| line.order::<D>().start(&tile.cells.widen()));
-    tiles.iter().try_for_each(|tile| {
+    let mut place = None;
+    for tile in &tiles {
+        if axis == 0 && place.replace(tile.place) != Some(tile.place) {
+            hand_on::<D, A>(&infos, (O::BACKWARD, tile.place), recorded);
+        }
         let (infos, hold) = (args.infos(tile.place), || args.hold(tile.place));
-        record::<O, D, _, _>(tile, Rule::Line(line), &infos, hold, kernel.clone(), recorded)
-    })
+        record::<O, D, _, _>(tile, Rule::Line(line), &infos, hold, kernel.clone(), recorded)?;
+    }
+    Ok(())
+}
+
+/// Records that a place is given what is before its cells on lines along the first axis, which the place before it has:
+/// places run one after the other there.
+fn hand_on<const D: usize, A: Args<D>>(
+    infos: &Infos<'_, D>,
+    (backward, to): (bool, usize),
+    recorded: &'static Location<'static>,
+) {
+    let bindings = <A::Held as HeldArgs<D>>::BINDINGS.iter();
+    let written = infos.iter().zip(bindings).filter_map(|(info, of)| match info {
+        ArgInfo::Tiled(tiled) if of.access == Access::Write => Some(tiled.whole),
+        _ => None,
+    });
+    let written: Vec<&dyn Fillable> = written.filter(|array| array.places() > 1).collect();
+    let from = if backward { Some(to + 1) } else { to.checked_sub(1) };
+    let has = |from: &usize| written.iter().all(|array| *from < array.places());
+    if let Some(from) = from.filter(has) {
+        let fills: Vec<Fill> = written.iter().map(|array| array.as_fill()).collect();
+        give(&fills, (from, to), recorded);
+    }
 }
 
 /// Refuses arrays that are written and kept in fewer bits.

@@ -10,7 +10,7 @@ use super::levels::Level;
 use super::one_region::Ends;
 use super::view::{AllView, Mode, TableView, View, ViewMut, Whole};
 use crate::acc::{Device, TileAcc};
-use crate::array::TileArray;
+use crate::array::{Fillable, TileArray};
 use crate::backend::cpu::{EXCLUSIVE, Starts};
 use crate::error::ErrorKind;
 use crate::grid::GridBox;
@@ -112,10 +112,11 @@ impl<const D: usize> ArgInfo<'_, D> {
     }
 
     /// Why it cannot be an argument, of tiles that may be `grown`: the kind of error, what is wrong, and what to do.
-    pub(super) fn refused(&self, grown: bool) -> Option<(ErrorKind, &'static str, &'static str)> {
+    /// Those beyond a `face` of the domain are.
+    pub(super) fn refused(&self, grown: bool, face: bool) -> Option<(ErrorKind, &'static str, &'static str)> {
         match self {
             ArgInfo::Refused { found, advice } => Some((ErrorKind::Argument, found, advice)),
-            ArgInfo::Tiled(tiled) if grown && tiled.layout.is_part() => Some((
+            ArgInfo::Tiled(tiled) if grown && !face && tiled.layout.is_part() => Some((
                 ErrorKind::Ghost,
                 "which lies on several places, over grown tiles",
                 "build it on one place, such as `acc.places()[0]`",
@@ -169,6 +170,8 @@ pub struct TiledInfo<'a, const D: usize> {
     pub(crate) open: [[bool; 2]; D],
     /// Its resolution, if it is another than the tile's: then it has cuts of its own.
     pub(crate) level: Option<Level>,
+    /// The array, of which this may be the part on a place.
+    pub(crate) whole: &'a dyn Fillable,
 }
 
 impl<const D: usize> TiledInfo<'_, D> {
@@ -226,13 +229,15 @@ impl<const D: usize> Memory<D> {
     }
 }
 
-fn info<T: Element, const D: usize>(array: &TileArray<T, D>) -> ArgInfo<'_, D> {
+fn info<T: Element, const D: usize>(all: &TileArray<T, D>, place: usize) -> ArgInfo<'_, D> {
+    let array = all.on(place);
     ArgInfo::Tiled(TiledInfo {
         acc: &array.acc,
         layout: &array.layout,
         tracker: &array.tracker,
         open: std::array::from_fn(|axis| [0, 1].map(|side| array.boundaries.is_open(axis, side))),
         level: None,
+        whole: all,
     })
 }
 
@@ -247,7 +252,7 @@ const fn binding<T: Element>(access: Access, rank: usize) -> Binding {
 impl<T: Element, const D: usize> Arg<D> for &TileArray<T, D> {
     type Held = HeldRef<T, D>;
     fn info(&self, place: usize) -> ArgInfo<'_, D> {
-        info(self.on(place))
+        info(self, place)
     }
     fn hold(&self, place: usize) -> HeldRef<T, D> {
         HeldRef(memory(self.on(place)), PhantomData)
@@ -270,7 +275,13 @@ impl<T: Element, const D: usize> HeldArg<D> for HeldRef<T, D> {
 impl<T: Element, const D: usize> Arg<D> for &mut TileArray<T, D> {
     type Held = HeldMut<T, D>;
     fn info(&self, place: usize) -> ArgInfo<'_, D> {
-        info(self.on(place))
+        if self.is_everywhere() {
+            return ArgInfo::Refused {
+                found: "of which each place has all (`.everywhere()`), written by a kernel",
+                advice: "write an array that is built without `.everywhere()`, and `copy_from` it",
+            };
+        }
+        info(self, place)
     }
     fn hold(&self, place: usize) -> HeldMut<T, D> {
         HeldMut(memory(self.on(place)), PhantomData)
@@ -360,21 +371,23 @@ pub struct HeldWhole<T, const E: usize> {
 
 impl<T: Element, const E: usize, const D: usize> Arg<D> for All<'_, T, E> {
     type Held = HeldWhole<T, E>;
-    fn info(&self, _: usize) -> ArgInfo<'_, D> {
-        if self.0.is_parted() {
+    fn info(&self, place: usize) -> ArgInfo<'_, D> {
+        if self.0.is_parted() && !self.0.is_everywhere() {
             return ArgInfo::Refused {
                 found: "an array on several places as a whole (`all`), of which each place has a part alone",
-                advice: "build it on one place (`acc.places()[0]`) with the other arrays, or pass what is read as a `table`",
+                advice: "build it with `.everywhere()`, or `copy_from` it into an array that is: each place has all of it \
+                         then",
             };
         }
+        let array = self.0.on(place);
         let mut shape = [1; 4];
-        for (axis, n) in self.0.layout.shape.iter().enumerate() {
+        for (axis, n) in array.layout.shape.iter().enumerate() {
             shape[axis] = *n as i64;
         }
-        ArgInfo::Whole { acc: &self.0.acc, tracker: &self.0.tracker, shape }
+        ArgInfo::Whole { acc: &array.acc, tracker: &array.tracker, shape }
     }
-    fn hold(&self, _: usize) -> Self::Held {
-        let held = memory(self.0);
+    fn hold(&self, place: usize) -> Self::Held {
+        let held = memory(self.0.on(place));
         let layout = &held.layout;
         let regions = (0..layout.regions.len()).map(|r| held.raw(r, true)).collect();
         // Regions are row-major: the ends of the valid boxes along an axis appear in order.

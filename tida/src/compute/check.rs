@@ -130,7 +130,7 @@ pub(crate) fn check<'a, const D: usize>(
     let mut acc: Option<&TileAcc> = None;
     let mut valid_only = 0;
     for (number, (info, plan)) in infos.iter().zip(&prepared.args).enumerate() {
-        if let Some((kind, found, advice)) = info.refused(target.grown) {
+        if let Some((kind, found, advice)) = info.refused(target.grown, target.rule.face().is_some()) {
             return Err(Error::new(kind, launch.tried(), format!("`{}`, {found}", launch.name(number)), advice));
         }
         if let Some(other) = acc_of(info) {

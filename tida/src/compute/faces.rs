@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::along::AtOnce;
-use super::args::{ArgInfo, Args, HeldArgs, TiledInfo, Views};
+use super::args::{ArgInfo, Args, HeldArgs, Infos, TiledInfo, Views};
 use super::ask::Ask;
 use super::check::Rule;
 use super::launch::record;
@@ -65,7 +65,8 @@ use tida_kernels::ir::Access;
 /// run one by one where such a call stands between them. On a GPU, ghosts of width 1 beyond the last axis that follow from
 /// the cell beside each, of an array of one region, are set by the sweep that wrote the cells, if the call comes right
 /// after it and the fill: that costs hardly more than the sweep. Arrays of several regions, and those with other moving
-/// boundaries on axes that come before, fill their ghosts once more after each call.
+/// boundaries on axes that come before, fill their ghosts once more after each call; so do those on several
+/// [places](crate::TileAcc::places), which send one another the ghosts that were set.
 ///
 /// # Errors
 /// Those of [`compute`](crate::compute()); a face that has no ghosts or is not open; ghosts that are older than the
@@ -92,20 +93,50 @@ where
 {
     outside_kernels("set ghosts by a kernel")?;
     let infos = args.infos(0);
+    let written = written::<D, A>(&infos);
+    let Some(first) = written.first() else {
+        return Err(error((axis, side), ErrorKind::Argument, "no `&mut` array among its arguments", "pass one"));
+    };
+    written.iter().try_for_each(|array| check(array, (axis, side)))?;
+    for place in 0..first.whole.places() {
+        set_on(place, (axis, side), args, &kernel, recorded)?;
+    }
+    // Ghosts that are copies of these, or lie beyond axes that come before.
+    let copied = |array: &&&TiledInfo<'_, D>| {
+        let plan = array.tracker.regional().map(|regional| regional.plan());
+        array.whole.places() > 1 || plan.is_some_and(|plan| plan.has_work_up_to(4 - D + axis))
+    };
+    let again: Vec<Fill> = written.iter().filter(copied).map(|array| array.whole.as_fill()).collect();
+    fill(&again, recorded)?;
+    written.iter().for_each(|array| array.tracker.ages.face_set(axis));
+    Ok(())
+}
+
+/// The arrays of these arguments that are written.
+fn written<'i, 'a, const D: usize, A: Args<D>>(infos: &'i Infos<'a, D>) -> Vec<&'i TiledInfo<'a, D>> {
     let bindings = <A::Held as HeldArgs<D>>::BINDINGS.iter();
     let written = infos.iter().zip(bindings).filter_map(|(info, binding)| match info {
         ArgInfo::Tiled(tiled) if binding.access == Access::Write => Some(tiled),
         _ => None,
     });
-    let written: Vec<&TiledInfo<'_, D>> = written.collect();
-    let Some(first) = written.first() else {
-        return Err(error((axis, side), ErrorKind::Argument, "no `&mut` array among its arguments", "pass one"));
-    };
-    written.iter().try_for_each(|array| check(array, (axis, side)))?;
-    if infos.iter().any(|info| matches!(info, ArgInfo::Tiled(tiled) if tiled.layout.is_part())) {
-        let advice = "build the arrays on one place, such as `acc.places()[0]`";
-        return Err(error((axis, side), ErrorKind::Argument, "arrays on several places", advice));
-    }
+    written.collect()
+}
+
+/// Sets the ghosts beyond the face that a place has.
+fn set_on<const D: usize, A, N>(
+    place: usize,
+    (axis, side): (usize, Side),
+    args: &A,
+    kernel: &N,
+    recorded: &'static Location<'static>,
+) -> Result<(), Error>
+where
+    A: Args<D>,
+    N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Clone + Send + Sync + 'static,
+{
+    let infos = args.infos(place);
+    let written = written::<D, A>(&infos);
+    let Some(first) = written.first() else { return Ok(()) };
     let all = beyond(first.layout, axis, side);
     let device = match first.tracker.side() {
         tracker::Side::Both => Some(Device::Hybrid),
@@ -113,7 +144,7 @@ where
         _ => None,
     };
     for region in 0..first.layout.regions.len() {
-        let cells = first.layout.realm(region).intersect(&all);
+        let cells = first.layout.outer(region).intersect(&all);
         if cells.is_empty() {
             continue;
         }
@@ -128,19 +159,12 @@ where
             block: None,
             march: None,
             cache: Hints::default(),
-            place: 0,
+            place,
             first: 0,
             fault: None,
         };
-        record::<AtOnce, D, _, _>(&tile, Rule::Face(axis), &infos, || args.hold(0), kernel.clone(), recorded)?;
+        record::<AtOnce, D, _, _>(&tile, Rule::Face(axis), &infos, || args.hold(place), kernel.clone(), recorded)?;
     }
-    // Ghosts that are copies of these, or lie beyond axes that come before.
-    let copied = |array: &&&TiledInfo<'_, D>| {
-        array.tracker.regional().is_some_and(|regional| regional.plan().has_work_up_to(4 - D + axis))
-    };
-    let again: Vec<Fill> = written.iter().filter(copied).map(|array| Fill::new(array.acc, array.tracker)).collect();
-    fill(&again, recorded)?;
-    written.iter().for_each(|array| array.tracker.ages.face_set(axis));
     Ok(())
 }
 

@@ -92,12 +92,6 @@ macro_rules! argument {
         impl<T: Element, const D: usize> Arg<D> for $name<'_, T, D> {
             type Held = HeldRef<T, D>;
             fn info(&self, place: usize) -> ArgInfo<'_, D> {
-                if self.0.is_parted() {
-                    return ArgInfo::Refused {
-                        found: "an array of another resolution on several places",
-                        advice: "build the arrays of all resolutions on one place, such as `acc.places()[0]`",
-                    };
-                }
                 match self.0.info(place) {
                     ArgInfo::Tiled(info) => ArgInfo::Tiled(TiledInfo { level: Some(Level::$name), ..info }),
                     other => other,

@@ -1,6 +1,8 @@
 //! A reduction on the device: segments within blocks, then the tree, level by level (the two-level reduction of Lashgar
 //! §3.3, in tida's fixed order).
 
+pub(crate) mod runs;
+
 use std::sync::Arc;
 
 use smallvec::SmallVec;

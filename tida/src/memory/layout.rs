@@ -340,6 +340,11 @@ impl<const D: usize> Layout<D> {
         self.is_at_end(valid, axis, side) && !self.borders[axis][side]
     }
 
+    /// Whether what a region owns ends at a border.
+    pub(crate) fn is_at_border(&self, valid: &GridBox<D>, axis: usize, side: usize) -> bool {
+        self.is_at_end(valid, axis, side) && self.borders[axis][side]
+    }
+
     /// A region's box, with the ghosts beyond those of its ends that `take` says.
     fn grown_at_ends(&self, number: usize, take: impl Fn(usize, usize) -> bool) -> GridBox<D> {
         let valid = self.regions[number].valid;
@@ -374,6 +379,11 @@ impl<const D: usize> Layout<D> {
     /// regions cover [`Layout::inside`], each value once.
     pub(crate) fn inner(&self, number: usize) -> GridBox<D> {
         self.grown_at_ends(number, |axis, side| self.borders[axis][side])
+    }
+
+    /// What region `number` owns, together with the ghosts beyond faces nearest to its values.
+    pub(crate) fn outer(&self, number: usize) -> GridBox<D> {
+        self.grown_at_ends(number, |axis, side| !self.borders[axis][side])
     }
 
     /// The same of an array that is coded.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::array::TileArray;
+use crate::array::places::Placed;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::blocks::{BlockList, Listed};
@@ -43,6 +44,8 @@ use crate::memory::layout::Layout;
 pub struct ActiveBlocks<const D: usize> {
     /// That of the mask.
     pub(super) layout: Arc<Layout<D>>,
+    /// The first region of each part of it on a place. Each part has a list of its own, by the part's regions.
+    pub(super) firsts: Vec<usize>,
     /// Of each region a box of all its blocks, and their part of the list.
     pub(super) regions: Arc<[(GridBox<D>, Listed)]>,
 }
@@ -77,39 +80,45 @@ impl<const D: usize> ActiveBlocks<D> {
                 "give every axis a block size of at least 1",
             ));
         }
-        let (mut list, mut regions) = (BlockList::default(), Vec::new());
-        for (number, region) in mask.layout.regions.iter().enumerate() {
-            let (cells, first) = (region.valid, list.spans().len());
-            let mut bound: Option<GridBox<D>> = None;
-            for block in active(&cells, size, &mask.read_box(cells)?, &is_active) {
-                bound = Some(bound.map_or(block, |known| hull(&known, &block)));
-                list.add(number, block.widen());
+        let firsts = firsts(mask.placed.as_deref(), mask.regions());
+        let ends = firsts.iter().skip(1).copied().chain([mask.regions()]);
+        let mut regions = Vec::new();
+        for part in firsts.iter().zip(ends).map(|(first, end)| *first..end) {
+            let (mut list, mut bounds) = (BlockList::default(), Vec::new());
+            for number in part.clone() {
+                let (cells, first) = (mask.layout.regions[number].valid, list.spans().len());
+                let mut bound: Option<GridBox<D>> = None;
+                for block in active(&cells, size, &mask.read_box(cells)?, &is_active) {
+                    bound = Some(bound.map_or(block, |known| hull(&known, &block)));
+                    list.add(number - part.start, block.widen());
+                }
+                let none = GridBox { lo: cells.lo, hi: cells.lo };
+                bounds.push((bound.unwrap_or(none), first..list.spans().len()));
             }
-            let none = GridBox { lo: cells.lo, hi: cells.lo };
-            regions.push((bound.unwrap_or(none), first..list.spans().len()));
+            let list = Arc::new(list);
+            regions.extend(bounds.into_iter().map(|(cells, spans)| (cells, Listed { list: list.clone(), spans })));
         }
-        let list = Arc::new(list);
-        let regions = regions.into_iter().map(|(cells, spans)| (cells, Listed { list: list.clone(), spans }));
-        Ok(ActiveBlocks { layout: mask.layout.clone(), regions: regions.collect() })
+        Ok(ActiveBlocks { layout: mask.layout.clone(), firsts, regions: regions.into() })
     }
 
-    fn blocks(&self) -> &[(usize, GridBox<4>)] {
-        self.regions.first().map_or(&[], |(_, listed)| listed.list.blocks())
+    fn blocks(&self) -> impl Iterator<Item = &(usize, GridBox<4>)> {
+        let lists = self.firsts.iter().filter_map(|first| self.regions.get(*first));
+        lists.flat_map(|(_, listed)| listed.list.blocks())
     }
 
     /// Number of active blocks.
     pub fn len(&self) -> usize {
-        self.blocks().len()
+        self.blocks().count()
     }
 
     /// Whether no block is active.
     pub fn is_empty(&self) -> bool {
-        self.blocks().is_empty()
+        self.blocks().next().is_none()
     }
 
     /// Cells of the active blocks, those that the mask leaves out within them too.
     pub fn cells(&self) -> usize {
-        self.blocks().iter().map(|(_, cells)| cells.cells()).sum()
+        self.blocks().map(|(_, cells)| cells.cells()).sum()
     }
 
     /// The part of the blocks of a region that lies in a box: all of them, or a list of its own.
@@ -118,6 +127,7 @@ impl<const D: usize> ActiveBlocks<D> {
         if cells.contains_box(bound) {
             return (*bound, Some(listed.clone()));
         }
+        let region = region - self.firsts.iter().copied().filter(|first| *first <= region).max().unwrap_or(0);
         let (mut list, mut all) = (BlockList::default(), None::<GridBox<D>>);
         for (_, block) in listed.list.blocks().iter().filter(|(of, _)| *of == region) {
             let part = block.intersect(&cells.widen());
@@ -130,6 +140,14 @@ impl<const D: usize> ActiveBlocks<D> {
         let spans = 0..list.spans().len();
         let none = GridBox { lo: cells.lo, hi: cells.lo };
         (all.unwrap_or(none), Some(Listed { list: Arc::new(list), spans }))
+    }
+}
+
+/// The first region of each part of an array of so many regions.
+pub(super) fn firsts<const D: usize>(placed: Option<&Placed<D>>, regions: usize) -> Vec<usize> {
+    match placed.filter(|_| regions > 0) {
+        Some(placed) => placed.owners().iter().map(|part| part.first).collect(),
+        None => vec![0],
     }
 }
 

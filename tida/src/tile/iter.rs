@@ -327,13 +327,11 @@ impl<const D: usize> TileIter<D> {
         }
         let fits = |blocks: &ActiveBlocks<D>| {
             let regions = blocks.layout.regions.iter().zip(&self.layout.regions);
-            blocks.layout.cuts == self.layout.cuts && { regions }.all(|(one, other)| one.valid == other.valid)
+            let alike = blocks.firsts == super::active::firsts(self.placed.as_deref(), self.layout.regions.len());
+            alike && blocks.layout.cuts == self.layout.cuts && { regions }.all(|(one, other)| one.valid == other.valid)
         };
         if self.active.as_ref().is_some_and(|blocks| !fits(blocks)) {
             return Some(TileFault::Active);
-        }
-        if self.active.is_some() && self.placed.is_some() {
-            return Some(TileFault::Places);
         }
         let ghosts = self.layout.ghost.map(|g| g[0].min(g[1]));
         let axis = ghosts.iter().position(|ghosts| self.grown > *ghosts)?;

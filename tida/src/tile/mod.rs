@@ -69,8 +69,6 @@ pub(crate) enum TileFault {
     March,
     /// Active blocks of an array with other cuts.
     Active,
-    /// Active blocks of an array on several places.
-    Places,
     /// Tiles grown by more cells than there are ghosts.
     Grown {
         /// The axis.
@@ -162,13 +160,8 @@ impl<const D: usize> Tile<D> {
                 ErrorKind::Shape,
                 "compute on tiles of active blocks",
                 "blocks of a mask that is cut in another way, or has another shape",
-                "build the mask with the shape and the regions of the array whose tiles these are",
-            )),
-            Some(TileFault::Places) => Err(Error::new(
-                ErrorKind::Argument,
-                "compute on tiles of active blocks",
-                "an array on several places",
-                "leave out `.active(..)`, or build the arrays on one place, such as `acc.places()[0]`",
+                "build the mask with the shape and the regions of the array whose tiles these are, and distribute it \
+                 alike on several places",
             )),
             Some(TileFault::Grown { axis, asked, ghosts }) => Err(Error::new(
                 ErrorKind::Ghost,

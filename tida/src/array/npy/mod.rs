@@ -176,7 +176,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return self.write_npy_values(&part, file, tried);
         }
         // What they have follows one another in the file.
-        self.parts.iter().try_for_each(|array| array.write_npy_values(&part, file, tried))
+        self.owners().iter().try_for_each(|array| array.write_npy_values(&part, file, tried))
     }
 
     /// Writes the values of an array, or of a part of one, on one place.
@@ -257,7 +257,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if !self.is_parted() {
             return self.read_npy_values(&part, &header, file, tried);
         }
-        self.parts.iter_mut().try_for_each(|array| array.read_npy_values(&part, &header, file, tried))
+        let owners = self.owners().len();
+        self.parts[..owners].iter_mut().try_for_each(|array| array.read_npy_values(&part, &header, file, tried))?;
+        self.spread(None, false)
     }
 
     /// Sets the values of an array, or of a part of one, on one place.

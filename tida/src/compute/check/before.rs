@@ -71,10 +71,12 @@ impl<const D: usize> Launching<'_, D> {
         };
         let mut touches = vec![touch(self.target.region, before.intersect(&held.valid))];
         touches.retain(|touch| touch.read.is_some_and(|read| !read.is_empty()));
-        let (outside, at_face) = match line.backward {
+        let (outside, at_end) = match line.backward {
             false => (before.lo[axis] < held.valid.lo[axis], held.valid.lo[axis] <= 0),
             true => (before.hi[axis] > held.valid.hi[axis], held.valid.hi[axis] >= info.layout.shape[axis] as i64),
         };
+        // There the place before has given its cells, as ghosts.
+        let at_border = !at_end && info.layout.is_at_border(&held.valid, axis, usize::from(line.backward));
         if info.layout.cuts.at[axis].len() > 2 {
             // Regions are numbered row-major.
             let regions: isize = info.layout.cuts.at[axis + 1..].iter().map(|at| at.len() as isize - 1).product();
@@ -84,7 +86,7 @@ impl<const D: usize> Launching<'_, D> {
         if !outside {
             return Ok(touches);
         }
-        if let (false, Some(carry)) = (at_face, self.carry) {
+        if let (false, Some(carry)) = (at_end || at_border, self.carry) {
             let near = carry.before(self.target.region).map(|near| (near, &info.layout.regions[near].valid));
             let Some((near, valid)) = near else { return Ok(touches) };
             let read = before.intersect(valid);
@@ -96,14 +98,15 @@ impl<const D: usize> Launching<'_, D> {
             return Ok(touches);
         }
         if !held.grown.contains_box(&before) {
-            if !conditional {
+            if !conditional || at_border {
                 return Err(self.too_narrow(arg, info, &before, &held.grown));
             }
             // What the condition keeps cells from is checked as they run.
             self.run_checked = true;
             self.unproven = self.unproven.or(plan.others.first().map(|number| (arg, *number)));
         }
-        if self.reads_ghosts(info, &before.intersect(&held.grown), &held.valid) && line.fresh & (1 << arg) == 0 {
+        let reads_ghosts = self.reads_ghosts(info, &before.intersect(&held.grown), &held.valid);
+        if reads_ghosts && !at_border && line.fresh & (1 << arg) == 0 {
             return Err(self.stale(arg));
         }
         touches.push(touch(self.target.region, before.intersect(&held.grown)));

@@ -172,6 +172,11 @@ pub(super) fn tree<T, O: Reduction<T>>(op: O, mut list: Vec<O::Partial>, paralle
     list.first().copied().unwrap_or_else(|| op.identity())
 }
 
+/// Folds a list two levels up: groups of 64 times 64, the last of which may have fewer.
+pub(super) fn twice<T, O: Reduction<T>>(op: O, list: &[O::Partial]) -> Vec<O::Partial> {
+    level(op, &if list.len() > 1 << 16 { levels(op, list) } else { level(op, list) })
+}
+
 /// As [`level`], by all threads.
 fn levels<T, O: Reduction<T>>(op: O, list: &[O::Partial]) -> Vec<O::Partial> {
     let parts: Vec<&[O::Partial]> = list.chunks(SEGMENT * SEGMENT).collect();

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::grid::GridBox;
 use crate::launch::decoded::{Codes, Wholes};
 use crate::launch::device::{DeviceArg, DeviceLaunch, OnDevice};
+use crate::launch::folded::runs::{FoldedRun, Run as SegmentRun};
 use crate::launch::folded::{Cells, Folded};
 use crate::launch::native::{NativeFold, NativeForm};
 use crate::launch::prepare::Prepared;
@@ -44,6 +45,9 @@ pub(super) struct Job<H, N, O, const D: usize> {
 
 /// Cells of a row that are computed before they are folded: they stay in the first-level cache.
 const BLOCK: usize = 1024;
+
+/// Segments of a group of the tree, two levels of it.
+const GROUP: usize = SEGMENT * SEGMENT;
 
 /// Rows of the box, and a stretch of the last axis that starts at a multiple of [`BLOCK`].
 struct Piece<const D: usize> {
@@ -124,6 +128,26 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         }
     }
 
+    /// The same of a run of the segments.
+    ///
+    /// # Safety
+    /// As [`Job::on_device`].
+    pub(super) unsafe fn run_on_device(
+        &self,
+        queue: &Queue<'_>,
+        (prepared, cells): (&Arc<Prepared>, &Cells),
+        run: &SegmentRun,
+        native: &Arc<dyn NativeFold>,
+    ) -> Result<FoldedRun, Error>
+    where
+        H: HeldArgs<D>,
+    {
+        let native = NativeForm { sweeps: &[], fold: Some(native) };
+        let launch = DeviceLaunch { native, ..self.launch(queue, prepared, cells) };
+        // SAFETY: handed on.
+        unsafe { cells.enqueue_run(queue, launch, run) }
+    }
+
     /// The first kernel of the reduction of one scalar, with its arrays as the commands of `queue` find them.
     pub(super) fn launch<'a>(
         &'a self,
@@ -182,21 +206,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             let own = ranges.as_ref().map(|ranges| (ranges[number].clone(), &folded));
             self.fold_piece(&pieces[number], &all, sites, own)
         };
-        let failed = match sites {
-            // All of them, whatever fails: which failure is told is not to depend on which came first.
-            None => {
-                let failures = Mutex::new(Vec::new());
-                parallel::each(pieces.len(), 1, &|number| {
-                    let failure = run(number).err();
-                    failures.lock().unwrap_or_else(PoisonError::into_inner).extend(failure);
-                });
-                Error::earliest(failures.into_inner().unwrap_or_else(PoisonError::into_inner))
-            }
-            Some(_) => Error::earliest((0..pieces.len()).filter_map(|number| run(number).err())),
-        };
-        if let Some(error) = failed {
-            return Err(error);
-        }
+        self.each_piece(&pieces, sites, run)?;
         let list = if ranges.is_some() {
             // SAFETY: the pieces have folded all groups, none having failed.
             unsafe { next.set_len(slots.div_ceil(SEGMENT)) };
@@ -210,7 +220,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     }
 
     /// The values of the segments that the layout's regions have, in their order: a run of those of the box.
-    pub(super) fn run_part<R>(&self) -> Result<Vec<O::Partial>, Error>
+    /// Threads share the pieces, but on a simulated device, as in [`Job::run`].
+    pub(super) fn run_part<R>(&self, sites: Option<&[Option<Site>]>) -> Result<Vec<O::Partial>, Error>
     where
         R: Foldable,
         O: Reduction<R>,
@@ -221,17 +232,60 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let mut partials = Vec::new();
         reserve(&mut partials, of.len())?;
         let all = Slots(partials.as_mut_ptr(), of.start);
-        let failures = Mutex::new(Vec::new());
-        parallel::each(pieces.len(), 1, &|number| {
-            let failure = self.fold_piece(&pieces[number], &all, None, None).err();
-            failures.lock().unwrap_or_else(PoisonError::into_inner).extend(failure);
-        });
-        if let Some(error) = Error::earliest(failures.into_inner().unwrap_or_else(PoisonError::into_inner)) {
-            return Err(error);
-        }
+        self.each_piece(&pieces, sites, |number| self.fold_piece(&pieces[number], &all, sites, None))?;
         // SAFETY: the pieces have all segments of these rows, and have written the value of each, none having failed.
         unsafe { partials.set_len(of.len()) };
         Ok(partials)
+    }
+
+    /// Runs over pieces: all of them, whatever fails, since which failure is told is not to depend on which came first.
+    ///
+    /// # Errors
+    /// The first failure.
+    fn each_piece(
+        &self,
+        pieces: &[Piece<D>],
+        sites: Option<&[Option<Site>]>,
+        run: impl Fn(usize) -> Result<(), Error> + Sync,
+    ) -> Result<(), Error> {
+        let failed = match sites {
+            None => {
+                let failures = Mutex::new(Vec::new());
+                parallel::each(pieces.len(), 1, &|number| {
+                    let failure = run(number).err();
+                    failures.lock().unwrap_or_else(PoisonError::into_inner).extend(failure);
+                });
+                Error::earliest(failures.into_inner().unwrap_or_else(PoisonError::into_inner))
+            }
+            Some(_) => Error::earliest((0..pieces.len()).filter_map(|number| run(number).err())),
+        };
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Where a device puts the segments of a part of an array: as those of a box that starts where a group of the tree
+    /// starts, unless the part would be small in it. Gives that box too, and how many cells are before it.
+    pub(super) fn line_of(&self, held: &GridBox<D>) -> (GridBox<D>, SegmentRun, u64) {
+        let (own, part) = (self.slots_of(held), held.intersect(&self.cells));
+        let planes = self.cells.extent()[0];
+        let of_plane = if D == 1 { 1 } else { self.slots() / planes.max(1) };
+        // Planes (or segments) after which groups start again.
+        let mut every = 1;
+        while every < GROUP && !(every * of_plane).is_multiple_of(GROUP) {
+            every *= 2;
+        }
+        let first = own.start / of_plane.max(1);
+        let start = first / every * every;
+        let groups = (first - start) * of_plane <= own.len();
+        let start = if groups { start } else { first };
+        let mut line = self.cells;
+        line.hi[0] = part.hi[0];
+        line.lo[0] = match D {
+            1 if start > 0 => (self.segments().0 + start as i64) * SEGMENT as i64,
+            _ => self.cells.lo[0] + start as i64,
+        };
+        let before = (line.lo[0] - self.cells.lo[0]) as u64 * (self.cells.cells() / planes.max(1)) as u64;
+        let at = |slot: usize| (slot - start * of_plane) as u64;
+        (line, SegmentRun { own: at(own.start)..at(own.end), groups, ends: own.end == self.slots() }, before)
     }
 
     /// The slots of what a part of an array has of the box: a run of planes of the first axis.

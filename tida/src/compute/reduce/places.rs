@@ -1,24 +1,31 @@
 //! Reductions of arrays on several places.
 //!
 //! The order of a reduction is fixed by its box: a list of segments, folded by 64. A part of an array has a run of that
-//! list. Each place makes its own run, and one of them folds the whole list, so that no bit depends on the places.
+//! list. Each place makes its own run, on its device if the arrays are there, which folds the groups of the list that it
+//! has whole. One place folds what all have found, so that no bit depends on the places.
 
 use std::any::TypeId;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
-use super::fold::tree;
+use smallvec::SmallVec;
+
+use super::fold::{tree, twice};
 use super::job::Job;
+use super::natively::NativePart;
 use super::ops::{Foldable, Reduction};
-use super::run::touched;
+use super::run::{is_at_host, on_device_cells, touched, trackers};
 use crate::array::places::shares_segments;
-use crate::compute::args::{ArgInfo, Args, Views};
+use crate::compute::args::{ArgInfo, Args, HeldArgs, Views};
 use crate::compute::ask::Ask;
 use crate::compute::deferred::Scalar;
 use crate::compute::view::{Checked, Proven};
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::decoded::Wholes;
+use crate::launch::folded::Cells;
+use crate::launch::folded::runs::{RunValues, Values};
+use crate::launch::native::NativeFold;
 use crate::launch::prepare::Prepared;
 use crate::launch::quoted::Quoted;
 use crate::memory::node::Work;
@@ -42,7 +49,7 @@ where
 {
     let tried = || format!("reduce the kernel at {}", prepared.place());
     let views = TypeId::of::<Views<A, Proven, D>>();
-    let (mut lists, mut nodes, mut first) = (Vec::new(), Vec::new(), None);
+    let (mut all, mut nodes, mut first) = (Vec::new(), Vec::new(), None);
     for place in 0.. {
         let infos = args.infos(place);
         let layout = infos.iter().find_map(|info| match info {
@@ -75,13 +82,22 @@ where
         let touch =
             |touch: &crate::memory::tracker::BoxTouch| Touch::new(&touch.tracker, Some(touch.region), Mode::Read);
         let touches: Vec<Touch> = touched.touches.iter().map(touch).collect();
-        let list: Arc<OnceLock<Vec<O::Partial>>> = Arc::default();
-        lists.push(list.clone());
-        let work = Work::Host(Box::new(move || {
-            let _ = list.set(job.run_part()?);
-            Ok(())
-        }));
+        let found: Arc<OnceLock<Found<O::Partial>>> = Arc::default();
+        all.push(found.clone());
+        let cells = on_device_cells::<R, O, D>(&job.layout, &job.cells, touched.key.on_device);
+        let trackers = trackers(&infos);
+        let folds = !cells.is_empty() && !is_at_host(&trackers);
+        // Until it is recorded.
+        let kept = folds.then(|| touched.acc.core().try_reserve(&trackers)).flatten();
+        let work = match kept.is_some() {
+            true => on_device::<_, R, _, _, D>(job, cells, found)?,
+            false => Work::Host(Box::new(move || {
+                let _ = found.set(Found { head: job.run_part(None)?, ..Found::default() });
+                Ok(())
+            })),
+        };
         nodes.push(touched.acc.record_node("a reduction", recorded, &touches, &touched.after, work));
+        drop(kept);
         first.get_or_insert(touched.acc);
     }
     let Some(acc) = first else {
@@ -90,10 +106,103 @@ where
     let value = Arc::new(OnceLock::new());
     let result = value.clone();
     let work = Work::Host(Box::new(move || {
-        let all: Vec<O::Partial> = lists.iter().filter_map(|list| list.get()).flatten().copied().collect();
-        let _ = result.set(op.finish(tree(op, all, true), &cells));
+        let _ = result.set(op.finish(together(op, all.iter().filter_map(|found| found.get())), &cells));
         Ok(())
     }));
     let node = acc.record_node("a reduction", recorded, &[], &nodes, work);
     Ok(Scalar::new(acc, node, value))
+}
+
+/// What a place has found: values of segments, those of whole groups of the tree, and those of segments after them.
+struct Found<P> {
+    head: Vec<P>,
+    groups: Vec<P>,
+    rest: Vec<P>,
+}
+
+impl<P> Default for Found<P> {
+    fn default() -> Self {
+        Found { head: Vec::new(), groups: Vec::new(), rest: Vec::new() }
+    }
+}
+
+/// Folds what all places have found, in their order: what one place would make of all segments.
+fn together<'a, R, O: Reduction<R>>(op: O, all: impl Iterator<Item = &'a Found<O::Partial>>) -> O::Partial
+where
+    O::Partial: 'a,
+{
+    let (mut groups, mut loose) = (Vec::new(), Vec::new());
+    for found in all {
+        loose.extend_from_slice(&found.head);
+        if !found.groups.is_empty() {
+            // Groups start where groups end.
+            groups.append(&mut twice(op, &std::mem::take(&mut loose)));
+            groups.extend_from_slice(&found.groups);
+        }
+        loose.extend_from_slice(&found.rest);
+    }
+    groups.append(&mut twice(op, &loose));
+    tree(op, groups, true)
+}
+
+/// The work of a place whose device folds its run of the segments.
+///
+/// # Errors
+/// A kernel that cannot be compiled for parts of values.
+fn on_device<H, R, O, N, const D: usize>(
+    job: Job<H, N, O, D>,
+    cells: SmallVec<[Cells; 2]>,
+    found: Arc<OnceLock<Found<O::Partial>>>,
+) -> Result<Work, Error>
+where
+    H: HeldArgs<D>,
+    R: Foldable,
+    O: Reduction<R>,
+    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync + 'static,
+{
+    let (parts, op) = (job.prepared.parts()?, job.op);
+    let (line, run, before) = job.line_of(&job.layout.held);
+    let cells: SmallVec<[Cells; 2]> = cells.into_iter().map(|cells| cells.in_line(line.widen())).collect();
+    let (job, list) = (Arc::new(job), Arc::new(OnceLock::new()));
+    let native: Arc<dyn NativeFold> = Arc::new(NativePart::<_, _, _, _, R, D>::new(job.clone(), list.clone()));
+    Ok(Work::Device(Box::new(move |queue| {
+        // A native form gives all parts at once.
+        let launches = if queue.device.backend().facts().native { 1 } else { parts.len() };
+        // SAFETY: the graph runs this node only while nothing writes what it reads; `check` has proven every access in
+        // range, or has it checked.
+        let launch = |of: (&Arc<Prepared>, &Cells)| unsafe { job.run_on_device(queue, of, &run, &native) };
+        let folded = parts.iter().zip(&cells).take(launches).map(launch).collect::<Result<SmallVec<[_; 2]>, _>>()?;
+        let device = queue.device.clone();
+        Ok(Box::new(move || {
+            let took = folded.into_iter().zip(&parts).map(|(folded, prepared)| folded.take(&device, prepared));
+            let took = took.collect::<Result<SmallVec<[_; 2]>, _>>()?;
+            let of = |get: fn(&mut RunValues) -> &mut Values, took: &mut [Option<RunValues>]| {
+                let mut lists: SmallVec<[Values; 2]> =
+                    took.iter_mut().flatten().map(|values| std::mem::take(get(values))).collect();
+                let others = if lists.len() > 1 { lists.pop() } else { None };
+                let one = lists.pop().unwrap_or_default().into_iter().enumerate();
+                let value = |(n, (bits, index)): (usize, (u64, u64))| {
+                    let other = others.as_ref().and_then(|others| others.get(n)).map_or(0, |other| other.0);
+                    op.folded([bits, other], index.wrapping_add(before))
+                };
+                one.map(value).collect::<Vec<O::Partial>>()
+            };
+            let mut took = took;
+            let all = match took.iter().all(Option::is_some) {
+                true => Found {
+                    head: of(|values| &mut values.head, &mut took),
+                    groups: of(|values| &mut values.groups, &mut took),
+                    rest: of(|values| &mut values.rest, &mut took),
+                },
+                // A device that computes nothing gives what no cells give.
+                false => {
+                    let none = || vec![op.identity(); (run.own.end - run.own.start) as usize];
+                    Found { head: list.get().cloned().unwrap_or_else(none), ..Found::default() }
+                }
+            };
+            let _ = found.set(all);
+            drop(job);
+            Ok(())
+        }))
+    })))
 }

@@ -31,7 +31,7 @@ use crate::launch::prepare::{Prepared, prepare};
 use crate::launch::quoted::Quoted;
 use crate::memory::layout::Layout;
 use crate::memory::node::{Node, Work};
-use crate::memory::tracker::{Mode, Side, Touch};
+use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::record::recording::TileWork;
 use crate::record::sweep::SweepKey;
 use crate::record::wait::outside_kernels;
@@ -179,7 +179,7 @@ where
 /// What a reduction does with its arrays.
 pub(super) struct Touched {
     pub acc: TileAcc,
-    key: SweepKey,
+    pub key: SweepKey,
     pub touches: Touches,
     pub after: SmallVec<[Arc<Node>; 2]>,
     pub run_checked: bool,
@@ -230,6 +230,39 @@ pub(super) fn touched<const D: usize>(
     touches.retain(|touch| touch.read.is_some());
     let found = acc.zip(key);
     Ok(found.map(|(acc, key)| Touched { acc, key, touches, after, run_checked, valid_only, by_planes }))
+}
+
+/// The arrays that a reduction reads.
+pub(super) fn trackers<'i, const D: usize>(infos: &'i [ArgInfo<'_, D>]) -> Vec<&'i Arc<Tracker>> {
+    let trackers = infos.iter().filter_map(|info| match info {
+        ArgInfo::Tiled(tiled) => Some(tiled.tracker),
+        ArgInfo::Whole { tracker, .. } => Some(*tracker),
+        ArgInfo::Table { .. } | ArgInfo::Refused { .. } => None,
+    });
+    trackers.collect()
+}
+
+/// Whether the kernels run on the host that write some of what is read.
+pub(super) fn is_at_host(trackers: &[&Arc<Tracker>]) -> bool {
+    trackers.iter().any(|tracker| matches!(tracker.side(), Side::Host | Side::Chain))
+}
+
+/// What a device folds of the cells of a reduction: each scalar of its values by itself; nothing if it folds none.
+pub(super) fn on_device_cells<R, O, const D: usize>(
+    layout: &Layout<D>,
+    cells: &GridBox<D>,
+    on_device: bool,
+) -> SmallVec<[Cells; 2]>
+where
+    R: Foldable,
+    O: Reduction<R>,
+{
+    let folds = on_device && (O::BY_PARTS || R::TYPE.components() == 1) && !cells.is_empty();
+    let of = |ty: ScalarType| Cells::new(layout, cells, (ty, O::FOLD));
+    match folds {
+        true => R::TYPE.component_types().into_iter().map(of).collect(),
+        false => SmallVec::new(),
+    }
 }
 
 fn record<const D: usize, A, R, O, N>(
@@ -300,12 +333,8 @@ where
     let (on_device, arrays) = (key.on_device, key.args.clone());
     let value = Arc::new(OnceLock::new());
     let result = value.clone();
-    let folds = on_device && (O::BY_PARTS || R::TYPE.components() == 1) && !job.cells.is_empty();
-    let of = |ty: ScalarType| Cells::new(&job.layout, &job.cells, (ty, O::FOLD));
-    let on_device_cells: SmallVec<[Cells; 2]> = match folds {
-        true => R::TYPE.component_types().into_iter().map(of).collect(),
-        false => SmallVec::new(),
-    };
+    let on_device_cells = on_device_cells::<R, O, D>(&job.layout, &job.cells, on_device);
+    let folds = !on_device_cells.is_empty();
     // While the arrays stream it is a part of what they stream for.
     if let Some(cells) = on_device_cells.first().filter(|cells| !cells.is_split()) {
         let work = TileWork {
@@ -333,20 +362,9 @@ where
     }
     let touches: Vec<Touch> =
         touches.iter().map(|touch| Touch::new(&touch.tracker, Some(touch.region), Mode::Read)).collect();
-    // Where the kernels run that write what is read.
     let is_backed = acc.folder().is_some();
-    let at_host = !is_backed
-        && infos.iter().any(|info| match info {
-            ArgInfo::Tiled(tiled) => matches!(tiled.tracker.side(), Side::Host | Side::Chain),
-            ArgInfo::Whole { tracker, .. } => matches!(tracker.side(), Side::Host | Side::Chain),
-            ArgInfo::Table { .. } | ArgInfo::Refused { .. } => false,
-        });
-    let trackers = infos.iter().filter_map(|info| match info {
-        ArgInfo::Tiled(tiled) => Some(tiled.tracker),
-        ArgInfo::Whole { tracker, .. } => Some(*tracker),
-        ArgInfo::Table { .. } | ArgInfo::Refused { .. } => None,
-    });
-    let trackers: Vec<_> = trackers.collect();
+    let trackers = trackers(&infos);
+    let at_host = !is_backed && is_at_host(&trackers);
     // Until the reduction is recorded.
     let kept = (folds && !at_host).then(|| acc.core().try_reserve(&trackers)).flatten();
     let work = if kept.is_some() {
