@@ -3,6 +3,7 @@
 pub mod common;
 pub mod folder;
 pub mod places;
+pub mod several;
 
 use tida::acc::{Compile, TileAccBuilder};
 use tida::prelude::*;

@@ -1,56 +1,9 @@
 //! Programs on several places give the bits that they give on one: cells, ghosts, reductions and files.
 
+use tida::fill_ghosts;
 use tida::prelude::*;
-use tida::{SimDevice, fill_ghosts};
-
-/// Numbers that look random, the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % sides
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.roll(of.len())]
-    }
-}
-
-/// The kinds of places, so many of each. Those of little memory have no room for all arrays of as many axes.
-fn accelerators(places: usize, axes: usize) -> Vec<(String, TileAcc)> {
-    let build = |name: &str, builder: tida::TileAccBuilder| (name.to_owned(), builder.build().unwrap());
-    let named = |kind: &str| TileAcc::builder().devices([format!("{kind}:{places}")]).threads(2);
-    let mut all = vec![
-        build("cpu", named("cpu")),
-        build("sim", named("sim")),
-        build("sim, edges first", named("sim").edges_from(0)),
-        build("sim of little memory", named("sim").simulate(SimDevice::new()).memory_limit(48u64 << (10 + axes))),
-        build("both", TileAcc::builder().devices((0..places).map(|n| ["sim", "cpu"][n % 2])).threads(2)),
-    ];
-    if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() {
-        let devices = if two_opencl() { "0,1," } else { "0,0," };
-        let list: String = devices.chars().cycle().take(2 * places - 1).collect();
-        let named = || TileAcc::builder().devices([format!("opencl:{list}")]).threads(2);
-        all.extend([build("opencl", named()), build("opencl, edges first", named().edges_from(0))]);
-    }
-    if std::env::var_os("TIDA_REQUIRE_CUDA").is_some() {
-        let two = TileAcc::builder().device(Device::Cuda).cuda_device(1).build().is_ok();
-        let list: String = if two { "0,1," } else { "0,0," }.chars().cycle().take(2 * places - 1).collect();
-        let named = || TileAcc::builder().devices([format!("cuda:{list}")]).threads(2);
-        all.extend([build("cuda", named()), build("cuda, edges first", named().edges_from(0))]);
-    }
-    all
-}
-
-/// Whether there are two OpenCL devices, as with `POCL_DEVICES="pthread pthread"`.
-fn two_opencl() -> bool {
-    TileAcc::builder().device(Device::OpenCl).opencl_device(1).build().is_ok()
-}
-
-fn one() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
-}
+use tida_tests::on_cpu as one;
+use tida_tests::several::{Dice, accelerators, bits, everything, value};
 
 /// What an array looks like.
 #[derive(Clone, Debug)]
@@ -99,25 +52,6 @@ impl<const D: usize> Shape<D> {
         }
         builder.build(acc).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
-}
-
-fn bits(values: &[f64]) -> Vec<u64> {
-    values.iter().map(|x| x.to_bits()).collect()
-}
-
-/// A value that no other cell has.
-fn value<const D: usize>(at: [usize; D], salt: usize) -> f64 {
-    let n = at.iter().fold(salt + 1, |n, x| n.wrapping_mul(1009).wrapping_add(x + 7));
-    (n % 100_003) as f64 / 256.0
-}
-
-/// The cells of an array, and all that each region's memory holds.
-fn everything<const D: usize>(u: &TileArray<f64, D>) -> Vec<u64> {
-    let mut all = bits(&u.read_box(u.domain()).unwrap());
-    for region in 0..u.regions() {
-        all.extend(bits(&u.read_grown_box(region, u.grown_box(region).unwrap()).unwrap()));
-    }
-    all
 }
 
 /// Sets what lies beyond open faces, which no fill does.
@@ -525,20 +459,7 @@ fn what_is_not_there_is_refused() {
     refused(tida::explain((&mut v, all(&u)), kernel!(|v, u, at| v[at] = u[[0, 0]])).unwrap_err());
     let grown = v.tiles().grown(1).next().unwrap();
     refused(compute(&grown, &mut v, kernel!(|v, at| v[at] = 1.0)).unwrap_err());
-    refused(
-        tida::sweep_along(0, tida::Forward, v.tiles(), &mut v, kernel!(|v, at| v[at] = v[at - [1, 0]] + 1.0))
-            .unwrap_err(),
-    );
-    u.fill_ghosts().unwrap();
-    refused(tida::fill_ghosts_with((0, Side::Low), &mut u, kernel!(|u, at| u[at] = 1.0)).unwrap_err());
-    let blocks = ActiveBlocks::new(&u, [1, 64], |_| true).unwrap();
-    refused(compute(&u.tiles().active(&blocks).next().unwrap(), &mut v, kernel!(|v, at| v[at] = 1.0)).unwrap_err());
-    refused(u.read_box_later(u.domain()).unwrap_err());
     refused(u.with_box_later(u.domain(), |_| {}).unwrap_err());
-    let coarse_array = TileArray::<f64, 2>::builder([8, 64]).build(&acc).unwrap();
-    let error =
-        compute(&tile, (&mut v, tida::coarse(&coarse_array)), kernel!(|v, c, at| v[at] = c[[at[0] / 2, at[1]]]));
-    refused(error.unwrap_err());
     let faces = TileArray::<f64, 1>::builder([256]).centering([Centering::Face]).build(&acc).unwrap();
     refused(reduce(&faces, Sum, kernel!(|u, at| u[at])).unwrap_err());
     assert_eq!(v.read_box(v.domain()).unwrap(), [0.0; 16 * 64]);
@@ -546,6 +467,7 @@ fn what_is_not_there_is_refused() {
     let other = builder.clone().distribute([12, 4]).build(&acc).unwrap();
     assert!(compute(&tile, (&mut v, &other), kernel!(|v, o, at| v[at] = o[at])).is_err());
     // A loop on a part makes ghosts of all parts old.
+    u.fill_ghosts().unwrap();
     for tile in u.tiles().within([0, 0], [2, 64]) {
         compute(&tile, &mut u, kernel!(|u, at| u[at] = 3.0)).unwrap();
     }
