@@ -13,6 +13,8 @@ struct Shape<const D: usize> {
     ghost: [[usize; 2]; D],
     centering: [Centering; D],
     faces: [[Boundary<f64>; 2]; D],
+    /// Planes that places have of one another as cells.
+    overlap: usize,
 }
 
 impl<const D: usize> Shape<D> {
@@ -38,7 +40,8 @@ impl<const D: usize> Shape<D> {
             ];
             if dice.roll(3) == 0 { [Boundary::Periodic; 2] } else { [dice.pick(&kinds), dice.pick(&kinds)] }
         });
-        Shape { cells, regions, ghost, centering, faces }
+        let overlap = if D > 1 && dice.roll(2) == 0 { 2 + dice.roll(3) } else { 0 };
+        Shape { cells, regions, ghost, centering, faces, overlap }
     }
 
     fn build(&self, acc: &TileAcc, format: Option<tida::array::Format>) -> TileArray<f64, D> {
@@ -50,7 +53,7 @@ impl<const D: usize> Shape<D> {
         if let Some(format) = format {
             builder = builder.storage(format);
         }
-        builder.build(acc).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+        builder.overlap(self.overlap).build(acc).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
@@ -209,9 +212,13 @@ fn programs_over_solids_give_the_bits_of_one_place() {
 }
 
 /// Steps of heat over cells that are periodic or not along the first axis.
-fn heat(acc: &TileAcc, cells: [usize; 3], periodic: bool) -> (TileArray<f64, 3>, TileArray<f64, 3>) {
+fn heat(
+    acc: &TileAcc,
+    (cells, overlap): ([usize; 3], usize),
+    periodic: bool,
+) -> (TileArray<f64, 3>, TileArray<f64, 3>) {
     let first = if periodic { Boundary::Periodic } else { Boundary::Fixed(1.0) };
-    let mut builder = TileArray::<f64, 3>::builder(cells).ghost(1).boundary(Boundary::Periodic);
+    let mut builder = TileArray::<f64, 3>::builder(cells).ghost(1).boundary(Boundary::Periodic).overlap(overlap);
     builder = builder.boundary_face(0, Side::Low, first).boundary_face(0, Side::High, first);
     let mut u = builder.build(acc).unwrap();
     u.fill_value(1.0).unwrap();
@@ -240,7 +247,7 @@ fn step(u: &mut TileArray<f64, 3>, next: &mut TileArray<f64, 3>) {
 fn a_step_moves_strips_and_nothing_else() {
     for (periodic, strips) in [(false, 6), (true, 8)] {
         let acc = TileAcc::builder().devices(["sim:4"]).build().unwrap();
-        let (mut u, mut next) = heat(&acc, [256, 256, 256], periodic);
+        let (mut u, mut next) = heat(&acc, ([256, 256, 256], 0), periodic);
         // All is on the devices after two.
         (0..2).for_each(|_| step(&mut u, &mut next));
         acc.sync().unwrap();
@@ -260,7 +267,7 @@ fn a_step_moves_strips_and_nothing_else() {
 fn mistakes_in_strips_are_found() {
     use tida::array::StripFault;
     let run = |acc: &TileAcc| {
-        let (mut u, mut next) = heat(acc, [24, 8, 64], true);
+        let (mut u, mut next) = heat(acc, ([24, 8, 64], 0), true);
         u.fill(|at| value(at, 3)).unwrap();
         (0..3).for_each(|_| step(&mut u, &mut next));
         bits(&u.read_box(u.domain()).unwrap())

@@ -124,6 +124,7 @@ pub struct TileArrayBuilder<T: Element, const D: usize> {
     /// Cells of the first axis on each place, if that was said.
     distribution: Option<Vec<usize>>,
     everywhere: bool,
+    overlap: usize,
 }
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
@@ -143,6 +144,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             compress: Compress::default(),
             distribution: None,
             everywhere: false,
+            overlap: 0,
         }
     }
 
@@ -359,6 +361,43 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
+    /// How many planes of its neighbours each place has as cells, for an accelerator of several
+    /// [`devices`](crate::TileAccBuilder::devices): it computes them too, so that a fill of ghosts sends planes only
+    /// when those that are left do not reach. Where a step reads one plane beyond the cell, 4 planes are sent in one
+    /// message every 4 steps, steps fuse on devices, and arrays that have no room stream by planes. Without it places
+    /// compute what is theirs alone, and send ghosts at each fill.
+    ///
+    /// Arrays that go together in one loop need it alike. Planes are computed twice for loops over all tiles, whole
+    /// regions, of kernels that write one array, read others at constant distances and cannot fail; after any other
+    /// loop that writes the array the next fill sends planes. So it does where a kernel computes with the coordinate of
+    /// the first axis (`at[0]`), if that axis is periodic. Arrays of one axis, and those that are cut along other axes
+    /// too, have none.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().devices(["sim:2"]).build()?;
+    /// let builder = TileArray::<f64, 2>::builder([64, 64]).ghost(1).boundary(Boundary::ReflectEven).overlap(4);
+    /// let (mut u, mut next) = (builder.build(&acc)?, builder.build(&acc)?);
+    /// u.fill(|[row, _]| row as f64)?;
+    /// for _ in 0..8 {
+    ///     u.fill_ghosts()?; // sends planes twice
+    ///     for tile in next.tiles() {
+    ///         compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = 0.5 * (u[at - [1, 0]] + u[at + [1, 0]])))?;
+    ///     }
+    ///     std::mem::swap(&mut u, &mut next);
+    /// }
+    /// assert_eq!(reduce(&u, Sum, kernel!(|u, at| u[at]))?, 64.0 * 2016.0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Of `build`: fewer planes than ghosts along the first axis, or more than the thinnest region has.
+    pub fn overlap(mut self, planes: usize) -> Self {
+        self.overlap = planes;
+        self
+    }
+
     /// Makes the array, all zeros. It takes no memory until it is touched; with [`Compress::Link`] and a range that
     /// does not have the value 0 it does at once.
     ///
@@ -421,11 +460,30 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
                 let (kind, found, advice) = half_periodic();
                 return Err(self.error(kind, found, advice));
             }
-            return TileArray::of_places(acc, layout, boundaries, &layers);
+            let overlap = self.overlapping(&layout.cuts, layers.len())?;
+            return TileArray::of_places(acc, layout, boundaries, (&layers, overlap));
         }
         let array = TileArray::here(acc, Arc::new(layout), Arc::new(boundaries), &Arc::default())?;
         self.check_backed(acc, &array.layout, array.tracker.planar().map(|planar| &**planar))?;
         Ok(array)
+    }
+
+    /// The planes that each of so many places has as cells of others.
+    fn overlapping(&self, cuts: &Cuts<D>, places: usize) -> Result<usize, Error> {
+        if places < 2 || D < 2 || cuts.regions()[1..].iter().any(|count| *count != 1) {
+            return Ok(0);
+        }
+        let (planes, thinnest) = (self.overlap, cuts.thinnest(0));
+        let ghosts = self.ghost[0][0].max(self.ghost[0][1]);
+        if 0 < planes && planes < ghosts {
+            let found = format!("an overlap of {planes} planes, and {ghosts} ghost cells on axis 0");
+            return Err(self.error(ErrorKind::Argument, found, "hold at least as many planes as there are ghosts"));
+        }
+        if planes <= thinnest {
+            return Ok(planes);
+        }
+        let found = format!("an overlap of {planes} planes, where the thinnest region has {thinnest}");
+        Err(self.error(ErrorKind::Argument, found, "hold fewer planes, or cut the first axis into fewer regions"))
     }
 
     /// The layers of regions that each place has, if the accelerator has several; cuts finer where that is needed.

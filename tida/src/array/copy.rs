@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::element::Element;
 use crate::memory::ghosts::device::DeviceCopies;
+use crate::memory::layout::Layout;
 use crate::memory::parts::OfRegion;
 use crate::memory::rows::{Row, each_owned_row};
 use crate::memory::tracker::{Mode, Side, Touch};
@@ -129,14 +130,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// distributed alike; else the host does, and waits.
     #[track_caller]
     fn copy_parts(&mut self, source: &TileArray<T, D>, cells: GridBox<D>) -> Result<(), Error> {
-        let held = |array: &TileArray<T, D>| array.parts.iter().map(|part| part.layout.held).collect::<Vec<_>>();
+        let of = |layout: &Layout<D>| (layout.owned, layout.held);
+        let held = |array: &TileArray<T, D>| array.parts.iter().map(|part| of(&part.layout)).collect::<Vec<_>>();
         if held(self) != held(source) {
             return self.copy_bands(source, cells);
         }
         let all = cells == self.layout.domain();
         for (number, of) in self.changed_parts(&cells) {
             let (to, from) = (&mut self.parts[number], &source.parts[number]);
-            if all || of == to.layout.held { to.copy_from(from)? } else { to.copy_box_from(from, of)? }
+            if all || of == to.layout.owned { to.copy_from(from)? } else { to.copy_box_from(from, of)? }
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::TileArray;
-use super::strips::{Exchanged, Route, exchange};
+use super::strips::{Exchanged, Filled, Route, exchange};
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
 use crate::memory::element::Element;
@@ -135,10 +135,8 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
             "use one call for the arrays of each accelerator",
         ));
     }
-    let parted = fills.iter().filter(|fill| !fill.routes().is_empty() && !Due::of(&fill.tracker).fresh);
-    let exchanged: Vec<Exchanged<'_>> = parted.clone().map(|fill| (fill.parts.as_slice(), fill.routes())).collect();
-    let fixed: Vec<bool> = parted.map(|fill| Due::of(&fill.tracker).fixed).collect();
-    let filled = exchange(&acc, (&exchanged, &fixed), recorded);
+    let lacks = |fill: &&Fill| !Due::of(&fill.tracker).fresh && !fill.has_copies();
+    let filled = give_copies(&fills.iter().filter(lacks).collect::<SmallVec<[&Fill; 4]>>(), &acc, recorded);
     for (number, place) in acc.places().iter().enumerate() {
         let here = fills.iter().filter_map(|fill| fill.tracker_at(number)).filter(|tracker| !filled.has(tracker));
         let here: SmallVec<[&Arc<Tracker>; 4]> = here.collect();
@@ -148,14 +146,28 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     Ok(())
 }
 
+/// Records that all places give one another what they have beyond borders, of arrays of an accelerator; says which parts
+/// need no fill of their own then.
+pub(crate) fn give_copies(fills: &[&Fill], acc: &TileAcc, recorded: &'static Location<'static>) -> Filled {
+    let parted = || fills.iter().filter(|fill| !fill.routes.is_empty());
+    let exchanged: Vec<Exchanged<'_>> = parted().map(|fill| (fill.parts.as_slice(), fill.routes.as_slice())).collect();
+    let leaves: Vec<bool> = parted().map(|fill| !Due::of(&fill.tracker).fixed).collect();
+    let filled = exchange(acc, (&exchanged, &leaves), acc.strip_fault(), recorded);
+    fills.iter().filter_map(|fill| fill.tracker.ages.copies()).for_each(|copies| copies.given());
+    filled
+}
+
 /// Records that one place gives another one what that has of it as ghosts, of arrays of one accelerator.
 pub(crate) fn give(fills: &[Fill], (from, to): (usize, usize), recorded: &'static Location<'static>) {
     let Some(acc) = fills.first().map(|fill| &fill.acc) else { return };
     let is_of = |route: &&Route| (route.from, route.to) == (from, to);
-    let routes: Vec<Vec<Route>> = fills.iter().map(|fill| fill.routes.iter().filter(is_of).cloned().collect()).collect();
+    let routes: Vec<Vec<Route>> =
+        fills.iter().map(|fill| fill.routes.iter().filter(is_of).cloned().collect()).collect();
     let exchanged: Vec<Exchanged<'_>> =
         fills.iter().zip(&routes).map(|(fill, routes)| (fill.parts.as_slice(), routes.as_slice())).collect();
-    exchange(&exchanged, acc.strip_fault().filter(|fault| *fault != StripFault::Lost), recorded);
+    let fault = acc.strip_fault().filter(|fault| *fault != StripFault::Lost);
+    // No fill was asked for.
+    exchange(acc, (&exchanged, &vec![false; fills.len()]), fault, recorded);
 }
 
 /// What a fill has to do of an array.
@@ -310,6 +322,8 @@ pub struct Fill {
     /// Of an array on several places, those with its parts, and what they give one another.
     parts: Vec<(TileAcc, Arc<Tracker>)>,
     routes: Vec<Route>,
+    /// Width of its ghosts along the first axis.
+    ghost: [i64; 2],
 }
 
 /// An array of any element, whose ghosts can be filled.
@@ -324,7 +338,8 @@ impl<T: Element, const D: usize> Fillable for TileArray<T, D> {
     fn as_fill(&self) -> Fill {
         let routes = self.placed.as_ref().map_or_else(Vec::new, |placed| placed.routes.clone());
         let parts = self.parts.iter().map(|part| (part.acc.clone(), part.tracker.clone())).collect();
-        Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), parts, routes }
+        let ghost = self.layout.ghost.first().map_or([0; 2], |ghost| ghost.map(|planes| planes as i64));
+        Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), parts, routes, ghost }
     }
 
     fn places(&self) -> usize {
@@ -333,8 +348,14 @@ impl<T: Element, const D: usize> Fillable for TileArray<T, D> {
 }
 
 impl Fill {
-    fn routes(&self) -> &[Route] {
-        &self.routes
+    /// The accelerator of the array.
+    pub(crate) fn acc(&self) -> &TileAcc {
+        &self.acc
+    }
+
+    /// Whether each place has good copies of what it reads beyond its borders.
+    fn has_copies(&self) -> bool {
+        self.tracker.ages.copies().is_some_and(|copies| copies.are_good(self.ghost))
     }
 
     /// What it has on a place.

@@ -30,7 +30,7 @@ pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
 pub use fields::Field;
-pub(crate) use ghosts::{Fill, Fillable, fill, give};
+pub(crate) use ghosts::{Fill, Fillable, fill, give, give_copies};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub(crate) use host::reserve;
 pub use later::BoxValues;
@@ -141,7 +141,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// An array of zeros of another element with the same shape, cuts and centring, without ghosts.
     pub(crate) fn cut_alike<U: Element>(&self) -> Result<TileArray<U, D>, Error> {
         let cuts = &self.layout.cuts;
-        let alike = TileArray::builder(cuts.cells).cut_at(cuts).centering(self.layout.centering);
+        let overlap = self.parts.iter().flat_map(|part| part.layout.overlap()).max().unwrap_or(0) as usize;
+        let alike = TileArray::builder(cuts.cells).cut_at(cuts).centering(self.layout.centering).overlap(overlap);
         match &self.placed {
             Some(placed) if placed.everywhere => alike.everywhere(),
             Some(placed) => alike.distribute(placed.cells()),

@@ -13,7 +13,9 @@ use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::ages::Ages;
+use crate::memory::copies::Copies;
 use crate::memory::element::Element;
+use crate::memory::ghosts::borders::StripFault;
 use crate::memory::layout::{Centering, Cuts, Layout};
 
 /// How an array lies on several places.
@@ -222,6 +224,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// An array of zeros that lies as this one does, whose parts share these ages.
     pub(super) fn like_of(&self, ages: &Arc<Ages>) -> Result<TileArray<T, D>, Error> {
+        if let Some(copies) = self.tracker.ages.copies() {
+            ages.hold_copies(copies.like());
+        }
         let parts = self.parts.iter().map(|part| part.like_of(ages)).collect::<Result<Vec<_>, _>>()?;
         let (planar, regional) = (self.tracker.planar().cloned(), self.tracker.regional().cloned());
         let of = (self.layout.clone(), self.boundaries.clone());
@@ -240,18 +245,25 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         acc: &TileAcc,
         layout: Layout<D>,
         boundaries: super::Boundaries<T, D>,
-        layers: &[Range<usize>],
+        (layers, overlap): (&[Range<usize>], usize),
     ) -> Result<TileArray<T, D>, Error> {
-        let (layout, boundaries, ages) = (Arc::new(layout), Arc::new(boundaries), Arc::default());
-        let periodic = boundaries.any(0, 0, |boundary| matches!(boundary, super::Boundary::Periodic));
+        let (layout, boundaries, ages) = (Arc::new(layout), Arc::new(boundaries), Arc::<Ages>::default());
+        // Without ghosts there is nothing beyond faces, and other arrays of a loop may be periodic.
+        let periodic = boundaries.any(0, 0, |boundary| matches!(boundary, super::Boundary::Periodic))
+            || (overlap > 0 && layout.ghost[0] == [0, 0]);
         let of_layer = layout.regions.len() / layout.cuts.regions()[0].max(1);
         let (mut parts, mut places) = (Vec::new(), Vec::new());
         for (place, (layers, acc)) in layers.iter().zip(acc.places()).enumerate() {
-            let layout = Arc::new(layout.part(layers.clone(), periodic));
+            let part = Layout { part: place, ..layout.part(layers.clone(), periodic) };
+            let layout = Arc::new(part.overlapping(overlap).ok_or_else(too_large)?);
             parts.push(TileArray::here(acc, layout.clone(), boundaries.clone(), &ages)?);
             places.push(PartOf { place, layout, first: layers.start * of_layer });
         }
         let layouts: Vec<_> = places.iter().map(|part| part.layout.clone()).collect();
+        if overlap > 0 {
+            let borders = layouts.iter().map(|part| part.borders[0]).collect();
+            ages.hold_copies(Copies::new(borders, overlap, acc.strip_fault() == Some(StripFault::Deep)));
+        }
         let routes = Route::all(&layouts, &boundaries, acc.strip_fault());
         let nothing = Arc::new(layout.part(0..0, false));
         let mut array = TileArray::with_memory(acc, (layout, boundaries), &nothing, None, (&ages, None, None))?;
@@ -284,8 +296,13 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
 /// The parts that have some of a box, by their numbers, each with what it has.
 fn within<T: Element, const D: usize>(parts: &[TileArray<T, D>], cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
-    let parts = parts.iter().map(|part| part.layout.held.intersect(cells)).enumerate();
+    let parts = parts.iter().map(|part| part.layout.owned.intersect(cells)).enumerate();
     parts.filter(|(_, cells)| !cells.is_empty()).collect()
+}
+
+fn too_large() -> Error {
+    let found = "more bytes than an address can count";
+    Error::new(ErrorKind::Shape, "build an array on several places", found, "hold fewer planes (`.overlap(..)`)")
 }
 
 /// Cells at whose multiples the first axis is cut.

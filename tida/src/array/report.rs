@@ -36,7 +36,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         });
         Ok(StorageReport {
             components: components.collect(),
-            saturated: self.storage.saturated() + self.owners().iter().map(|part| part.storage.saturated()).sum::<u64>(),
+            saturated: self.storage.saturated()
+                + self.owners().iter().map(|part| part.storage.saturated()).sum::<u64>(),
             compress: coding.map_or(Compress::default(), |coding| coding.compress),
             stored_bytes: self.layout.element.bytes(),
             link_bytes: coding.map_or(T::TYPE.bytes(), |coding| coding.codes.bytes()),

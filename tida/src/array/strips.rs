@@ -43,6 +43,8 @@ trait Strips: Send + Sync + std::fmt::Debug {
     fn taken(&self) -> &Batch;
     /// Whether there are ghosts among what is given.
     fn gives_ghosts(&self) -> bool;
+    /// Whether what is taken are ghosts alone, and no cells that the part computes too.
+    fn takes_ghosts(&self) -> bool;
     /// Puts a box to where it lies packed, from the host's memory.
     ///
     /// # Safety
@@ -130,6 +132,10 @@ impl<const D: usize> Strips for Of<D> {
 
     fn gives_ghosts(&self) -> bool {
         self.gives_ghosts
+    }
+
+    fn takes_ghosts(&self) -> bool {
+        self.to.overlap() == [0, 0]
     }
 
     unsafe fn pack(&self, storage: &Storage, part: &PackedBox, message: *mut u8) {
@@ -239,14 +245,14 @@ type Carried = (Arc<dyn Strips>, Arc<Tracker>);
 /// An array of a call: its places with the trackers of its parts, and what they give one another.
 pub(super) type Exchanged<'a> = (&'a [(TileAcc, Arc<Tracker>)], &'a [Route]);
 
-/// Records that the parts of arrays give one another what they have as ghosts beyond borders; of each array it is said
-/// whether ghosts of fixed value are due too. What this gives says which parts need no fill of their own then.
+/// Records that the parts of arrays give one another what they have beyond borders; of each array it is said whether
+/// the rest of a fill may be left to who reads its ghosts. What this gives says of which parts it is.
 pub(super) fn exchange(
     acc: &TileAcc,
-    (arrays, fixed): (&[Exchanged<'_>], &[bool]),
+    (arrays, leaves): (&[Exchanged<'_>], &[bool]),
+    fault: Option<StripFault>,
     recorded: &'static Location<'static>,
 ) -> Filled {
-    let fault = acc.strip_fault();
     let mut pairs: Vec<(usize, usize)> =
         arrays.iter().flat_map(|(_, routes)| routes.iter().map(|route| (route.from, route.to))).collect();
     pairs.sort_unstable();
@@ -254,7 +260,7 @@ pub(super) fn exchange(
     if fault == Some(StripFault::Lost) {
         pairs.pop();
     }
-    let (direct, kept) = Direct::of(acc, (arrays, fixed), &pairs, recorded);
+    let (direct, kept) = Direct::of(acc, (arrays, leaves), &pairs, recorded);
     // All that is given is recorded first, so that no place waits for what is not recorded.
     let mut given = Vec::new();
     for (from, to) in pairs.into_iter().filter(|pair| !direct.pairs.contains(pair)) {

@@ -295,8 +295,8 @@ where
             return Err(Error::new(ErrorKind::Argument, tried(), found, "name a component by its number and type"));
         }
         let cells: GridBox<D> = match part {
-            Part::Valid => r.valid,
-            Part::Grown => r.grown,
+            Part::Valid => self.layout.own(region),
+            Part::Grown => self.layout.own_grown(region),
         };
         let before: usize = types[..component].iter().map(|t| t.size()).sum();
         let (before, size) = match self.layout.codes() {

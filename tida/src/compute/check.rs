@@ -59,6 +59,8 @@ pub(crate) struct Target<'a, const D: usize> {
     pub cells: GridBox<D>,
     /// A box of all cells of the loop.
     pub all: GridBox<D>,
+    /// How many planes of these cells are copies of what other places own, below and above.
+    pub copies: [i64; 2],
     pub rule: Rule,
     /// May write ghost cells.
     pub grown: bool,
@@ -429,7 +431,7 @@ impl<const D: usize> Launching<'_, D> {
         };
         let read = boxes.into_iter().reduce(hull);
         if let Some(read) = &read
-            && self.reads_ghosts(info, read, &held.valid)
+            && self.reads_ghosts(info, read, &self.own(info))
             && !info.tracker.ages.ghosts_fresh()
         {
             return Err(self.stale(arg));
@@ -441,6 +443,9 @@ impl<const D: usize> Launching<'_, D> {
             // Reads that only run time decides may touch all that the region holds; ghosts only if they are fresh.
             self.run_checked = true;
             let stale = held.grown != held.valid && !info.tracker.ages.ghosts_fresh();
+            if stale && info.layout.overlap() != [0, 0] {
+                return Err(self.stale(arg));
+            }
             if stale {
                 *valid_only |= 1 << arg;
             }
@@ -459,6 +464,13 @@ impl<const D: usize> Launching<'_, D> {
         touch.across = if opaque || D < 2 { None } else { self.around(arg, plan, 1) };
         add_touch(touch, info, touches);
         Ok(())
+    }
+
+    /// The cells of the region that are the array's own on this place, with the copies that the launch computes too.
+    fn own(&self, info: &TiledInfo<'_, D>) -> GridBox<D> {
+        let mut own = info.layout.own(self.target.region);
+        (own.lo[0], own.hi[0]) = (own.lo[0] - self.target.copies[0], own.hi[0] + self.target.copies[1]);
+        own
     }
 
     /// The boxes that reads of an array touch, and a read that cannot be proven to stay in what the region holds.

@@ -106,6 +106,7 @@ where
         let plan = array.tracker.regional().map(|regional| regional.plan());
         array.whole.places() > 1 || plan.is_some_and(|plan| plan.has_work_up_to(4 - D + axis))
     };
+    written.iter().filter_map(|array| array.tracker.ages.copies()).for_each(|copies| copies.ghosts_lost());
     let again: Vec<Fill> = written.iter().filter(copied).map(|array| array.whole.as_fill()).collect();
     fill(&again, recorded)?;
     written.iter().for_each(|array| array.tracker.ages.face_set(axis));
@@ -144,7 +145,12 @@ where
         _ => None,
     };
     for region in 0..first.layout.regions.len() {
-        let cells = first.layout.outer(region).intersect(&all);
+        let mut cells = first.layout.outer(region).intersect(&all);
+        if axis > 0 {
+            // Those beside copies of other places' cells come from there.
+            (cells.lo[0], cells.hi[0]) =
+                (cells.lo[0].max(first.layout.owned.lo[0]), cells.hi[0].min(first.layout.owned.hi[0]));
+        }
         if cells.is_empty() {
             continue;
         }

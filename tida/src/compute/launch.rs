@@ -16,6 +16,7 @@ use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Infos, Views};
 use super::ask::{Answer, Ask, LINES, Pass, Run};
 use super::check::{Line, Rule, Target, Touches, check};
+use super::copies::{OverCopies, made_by, over_copies};
 use super::one_region::{Alone, Regions};
 use super::view::{Checked, Proven};
 use crate::acc::{Device, TileAcc};
@@ -129,11 +130,18 @@ where
     }
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
     args::separate(infos, tile);
+    let over = over_copies(tile, rule, &prepared, infos);
+    let copies = over.as_ref().map_or([0; 2], |over| over.planes);
+    over.iter().for_each(|over| over.give(infos, &prepared, recorded));
+    let (mut cells, mut all) = (tile.cells, tile.all);
+    (cells.lo[0], cells.hi[0]) = (cells.lo[0] - copies[0], cells.hi[0] + copies[1]);
+    (all.lo[0], all.hi[0]) = (all.lo[0].min(cells.lo[0]), all.hi[0].max(cells.hi[0]));
     let target = Target {
         layout: &tile.layout,
         region: tile.region,
-        cells: tile.cells,
-        all: tile.all,
+        cells,
+        all,
+        copies,
         rule,
         grown: tile.grown,
         holes: tile.listed.is_some(),
@@ -153,10 +161,11 @@ where
         checked.key.on_device = part.on_device;
     }
     let both = part.as_ref().is_some_and(|part| part.both);
+    let made_by = over.as_ref().map(|_| made_by(&checked.key, infos));
     let work = crate::record::recording::TileWork {
         key: checked.key,
         region: tile.region,
-        cells: tile.cells.widen(),
+        cells: cells.widen(),
         touches: &touches,
         after: &checked.after,
         name: "a kernel",
@@ -195,7 +204,7 @@ where
         })
     });
     let side = if both && side != Side::Chain { Side::Both } else { side };
-    launch_written(infos, &prepared, (tile, rule), side);
+    launch_written_over(infos, &prepared, (tile, rule), side, over.zip(made_by));
     Ok(())
 }
 
@@ -223,8 +232,19 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
 pub(super) fn launch_written<const D: usize>(
     infos: &[ArgInfo<'_, D>],
     prepared: &Prepared,
+    of: (&Tile<D>, Rule),
+    side: Side,
+) {
+    launch_written_over(infos, prepared, of, side, None);
+}
+
+/// The same of a launch that may have run over copies of what other places own, and what it is known by then.
+fn launch_written_over<const D: usize>(
+    infos: &[ArgInfo<'_, D>],
+    prepared: &Prepared,
     (tile, rule): (&Tile<D>, Rule),
     side: Side,
+    over: Option<(OverCopies, u64)>,
 ) {
     for (info, plan) in infos.iter().zip(&prepared.args) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
@@ -239,7 +259,15 @@ pub(super) fn launch_written<const D: usize>(
                 tiled.tracker.ages.ghosts_written(tiled.reaches_set_faces(&tile.cells));
                 continue;
             }
-            tiled.tracker.ages.cells_written();
+            match &over {
+                Some((over, made_by)) => {
+                    tiled.tracker.ages.cells_swept(
+                        tiled.layout.part,
+                        over.swept(infos, prepared, (tiled.layout, &tile.cells), *made_by),
+                    );
+                }
+                None => tiled.tracker.ages.cells_written(),
+            }
             if side == Side::Chain {
                 // Ghosts are older than the cells again.
                 tiled.tracker.ages.swap_due(false);

@@ -9,6 +9,7 @@ mod check;
 mod colour;
 #[cfg(feature = "num-complex")]
 mod complex;
+mod copies;
 pub(crate) mod deferred;
 mod explain;
 mod faces;

@@ -219,6 +219,7 @@ impl PtxKernel {
             region: tile.region,
             cells: tile.cells,
             all: tile.all,
+            copies: [0; 2],
             rule: Rule::Cells,
             grown: tile.grown,
             holes: false,

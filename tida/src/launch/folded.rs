@@ -69,7 +69,7 @@ pub(crate) struct Folded {
 
 impl Cells {
     pub fn new<const D: usize>(layout: &Layout<D>, cells: &GridBox<D>, (scalar, op): (ScalarType, FoldOp)) -> Cells {
-        let parts = layout.regions.iter().enumerate().map(|(number, region)| (number, region.valid.intersect(cells)));
+        let parts = (0..layout.regions.len()).map(|number| (number, layout.own(number).intersect(cells)));
         let boxes = parts.filter(|(_, part)| !part.is_empty()).map(|(number, part)| (number, part.widen()));
         Cells { boxes: boxes.collect(), whole: cells.widen(), scalar, op }
     }

@@ -1,6 +1,9 @@
 //! How old the ghosts of an array are, and who has set them.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use super::copies::{Copies, Swept};
 
 /// How old the ghosts of an array are.
 #[derive(Debug, Default)]
@@ -21,14 +24,42 @@ pub(crate) struct Ages {
     stale_allowed: AtomicBool,
     /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
     due: AtomicBool,
+    /// What its parts have as cells of one another, if it lies on several places.
+    copies: OnceLock<Copies>,
 }
 
 impl Ages {
     /// Cells were written (recorded or by the host): ghosts are now older than them.
     pub fn cells_written(&self) {
+        self.count_write();
+        self.copies().inspect(|copies| copies.lost());
+    }
+
+    fn count_write(&self) {
         self.face.store(0, Ordering::Relaxed);
         self.cells.fetch_add(1, Ordering::Relaxed);
         self.replaced.store(false, Ordering::Relaxed);
+    }
+
+    /// A kernel has written cells of a part of the array, and says what became of the part's copies.
+    pub fn cells_swept(&self, part: usize, sides: [Swept; 2]) {
+        self.count_write();
+        self.copies().inspect(|copies| copies.swept(part, sides));
+    }
+
+    /// A number that changes with each write of cells.
+    pub fn version(&self) -> u64 {
+        self.cells.load(Ordering::Relaxed)
+    }
+
+    /// Its parts have copies of one another.
+    pub fn hold_copies(&self, copies: Copies) {
+        let _ = self.copies.set(copies);
+    }
+
+    /// What its parts have as cells of one another.
+    pub fn copies(&self) -> Option<&Copies> {
+        self.copies.get()
     }
 
     /// Ghosts were filled: they are as new as the cells.
@@ -69,6 +100,7 @@ impl Ages {
             self.ghosts_lost();
         }
         self.set.store(true, Ordering::Relaxed);
+        self.copies().inspect(|copies| copies.ghosts_lost());
     }
 
     /// A kernel has written ghosts alone, perhaps some that `fill_ghosts` sets.
@@ -127,5 +159,6 @@ impl Ages {
         self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
         self.set.store(other.are_ghosts_set(), Ordering::Relaxed);
         self.replaced.store(other.replaced.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.copies().inspect(|copies| copies.ghosts_lost());
     }
 }

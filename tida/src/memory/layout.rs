@@ -161,8 +161,12 @@ pub(crate) struct Layout<const D: usize> {
     pub centering: [Centering; D],
     /// Ghost cells on each axis, low and high side.
     pub ghost: [[usize; 2]; D],
-    /// All values that its regions own: the domain, or a run of its planes along the first axis.
+    /// All values that its regions have as cells: the domain, or a run of its planes along the first axis.
     pub held: GridBox<D>,
+    /// Those of them that are its own. Others are copies of what other parts own ([`Layout::overlapping`]).
+    pub owned: GridBox<D>,
+    /// The number of this part of an array.
+    pub part: usize,
     /// Where `held` ends and the domain goes on, low and high side of each axis: what lies beyond is no face.
     pub borders: [[bool; 2]; D],
     /// Regions, row-major.
@@ -297,7 +301,8 @@ impl<const D: usize> Layout<D> {
         let wide = WideLayout::new(&regions);
         let held = GridBox { lo: [0; D], hi: shape.map(|n| n as i64) };
         let borders = [[false; 2]; D];
-        Ok(Layout { cuts, shape, centering, ghost, held, borders, regions, wide, element: *element, coding: None })
+        let (owned, part, element) = (held, 0, *element);
+        Ok(Layout { cuts, shape, centering, ghost, held, owned, part, borders, regions, wide, element, coding: None })
     }
 
     /// The part of it that has these layers of regions along the first axis, with the same coordinates. It ends in
@@ -319,7 +324,50 @@ impl<const D: usize> Layout<D> {
         let mut borders = self.borders;
         borders[0] = [periodic || layers.start > 0, periodic || layers.end < counts[0]];
         let wide = WideLayout::new(&regions);
-        Layout { cuts: Arc::new(cuts), held, borders, regions, wide, ..self.clone() }
+        Layout { cuts: Arc::new(cuts), held, owned: held, borders, regions, wide, ..self.clone() }
+    }
+
+    /// The same part, which has so many planes beyond each border as cells. Nothing if they are too many bytes.
+    pub(crate) fn overlapping(mut self, planes: usize) -> Option<Layout<D>> {
+        let [low, high] = self.borders[0].map(|border| if border { planes as i64 } else { 0 });
+        if let Some(first) = self.regions.first_mut() {
+            first.valid.lo[0] -= low;
+        }
+        if let Some(last) = self.regions.last_mut() {
+            last.valid.hi[0] += high;
+        }
+        for region in &mut self.regions {
+            *region = Region::new(region.valid, self.ghost, &self.element)?;
+        }
+        (self.held.lo[0], self.held.hi[0]) = (self.held.lo[0] - low, self.held.hi[0] + high);
+        self.wide = WideLayout::new(&self.regions);
+        Some(self)
+    }
+
+    /// How many planes it has as cells that others own, below its own and above.
+    pub(crate) fn overlap(&self) -> [i64; 2] {
+        [self.owned.lo[0] - self.held.lo[0], self.held.hi[0] - self.owned.hi[0]]
+    }
+
+    /// Whether what lies beyond its borders are ghosts alone.
+    pub(crate) fn has_bare_borders(&self) -> bool {
+        self.is_part() && self.overlap() == [0, 0]
+    }
+
+    /// The cells of a region that are the part's own.
+    pub(crate) fn own(&self, region: usize) -> GridBox<D> {
+        self.regions[region].valid.intersect(&self.owned)
+    }
+
+    /// The same with the ghosts around them, which may be copies of cells.
+    pub(crate) fn own_grown(&self, region: usize) -> GridBox<D> {
+        self.own(region).grown(self.ghost.map(|g| g[0] as i64), self.ghost.map(|g| g[1] as i64))
+    }
+
+    /// Whether the planes beyond the borders of one side are those of the other end of the domain.
+    pub(crate) fn wraps(&self, side: usize) -> bool {
+        let end = if side == 0 { self.owned.lo[0] <= 0 } else { self.owned.hi[0] >= self.shape[0] as i64 };
+        self.borders[0][side] && end
     }
 
     /// Whether some of its ends are no faces of the domain.
@@ -442,7 +490,7 @@ impl<const D: usize> Region<D> {
     ///
     /// The first valid value of each row starts at a multiple of 128 bytes. The high ghosts of a row and the low ones
     /// of the next share the padding between them.
-    fn new(valid: GridBox<D>, ghost: [[usize; 2]; D], element: &ElementType) -> Option<Region<D>> {
+    pub(super) fn new(valid: GridBox<D>, ghost: [[usize; 2]; D], element: &ElementType) -> Option<Region<D>> {
         let grown = valid.grown(ghost.map(|g| g[0] as i64), ghost.map(|g| g[1] as i64));
         let line = ALIGN / element.smallest_component();
         let largest = element.component_types().iter().map(|s| s.size()).max().unwrap_or(1);
@@ -570,6 +618,13 @@ mod tests {
             let [low, high] = parts;
             assert_eq!((low.held.lo[0]..low.held.hi[0], high.held.lo[0]..high.held.hi[0]), (0..6, 6..11));
             assert_eq!((low.domain(), low.shape), (whole.domain(), whole.shape));
+            let wide = high.clone().overlapping(2).unwrap();
+            assert_eq!(
+                (wide.overlap(), wide.held.lo[0], wide.owned),
+                ([2, if periodic { 2 } else { 0 }], 4, high.owned)
+            );
+            assert_eq!((wide.own(0), wide.regions[0].grown.lo[0]), (high.regions[0].valid, 3));
+            assert!(high.has_bare_borders() && !wide.has_bare_borders() && !wide.wraps(0) && wide.wraps(1) == periodic);
             assert_eq!((low.borders[0], high.borders[0]), ([periodic, true], [true, periodic]));
             assert_eq!(low.is_at_face(&low.regions[0].valid, 0, 0), !periodic);
             assert!(!low.is_at_face(&low.regions[1].valid, 0, 1) && low.is_at_face(&low.regions[1].valid, 1, 1));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::element::ElementType;
 
-use super::layout::{Cuts, Layout, WideLayout, WideRegion};
+use super::layout::{Cuts, Layout, Region, WideLayout, WideRegion};
 
 /// How an array's regions lie in one row.
 #[derive(Debug)]
@@ -50,10 +50,11 @@ pub(crate) struct Piece {
 
 /// The layout of the same array as one region.
 pub(super) fn whole<const D: usize>(layout: &Layout<D>, element: &ElementType) -> Option<Layout<D>> {
-    let cells = layout.cuts.cells;
-    let cuts = Arc::new(Cuts { cells, at: cells.map(|n| vec![0, n as i64]) });
-    let whole = Layout::new(cuts, layout.centering, layout.ghost, element).ok()?;
-    Some(whole.coded(layout.coding.clone()))
+    let ends = |at: &Vec<i64>| at.first().into_iter().chain(at.last()).copied().collect();
+    let cuts = Arc::new(Cuts { cells: layout.cuts.cells, at: layout.cuts.at.each_ref().map(ends) });
+    let regions = vec![Region::new(layout.held, layout.ghost, element)?];
+    let wide = WideLayout::new(&regions);
+    Some(Layout { cuts, regions, wide, element: *element, ..layout.clone() })
 }
 
 impl Row {
@@ -62,7 +63,7 @@ impl Row {
         let counts = layout.cuts.regions();
         let size = element.component_types().first()?.size();
         if D < 2
-            || layout.is_part()
+            || layout.has_bare_borders()
             || counts[0] < 2
             || counts[1..].iter().any(|n| *n != 1)
             || element.component_types().iter().any(|ty| ty.size() != size)

@@ -113,6 +113,8 @@ impl<const D: usize> Layout<D> {
             centering: self.centering,
             ghost: self.ghost,
             held: self.held,
+            owned: self.owned,
+            part: self.part,
             borders: self.borders,
             wide: WideLayout::new(&regions),
             regions,

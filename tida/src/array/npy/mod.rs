@@ -183,7 +183,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     fn write_npy_values(&self, part: &NpyPart, file: &mut dyn Write, tried: &str) -> Result<(), Error> {
         let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
         let failed = |e: io::Error| writing_failed(tried, &e);
-        let domain = self.layout.held;
+        let domain = self.layout.owned;
         let Some(backing) = self.storage.backing() else {
             // SAFETY: these are components of `T`; recorded work on the array has run, and none can be recorded while
             // `self` is borrowed.
@@ -271,7 +271,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         tried: &str,
     ) -> Result<(), Error> {
         let values = Values { layout: &self.layout, storage: &self.storage, components: &part.components };
-        let (order, domain) = ((header.fortran, header.swapped), self.layout.held);
+        let (order, domain) = ((header.fortran, header.swapped), self.layout.owned);
         let failed = |e: io::Error| reading_failed(tried, &e);
         let Some(backing) = self.storage.backing() else {
             // SAFETY: these are components of `T`; recorded work on the array, of which `self` is the only handle, has

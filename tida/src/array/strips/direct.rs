@@ -24,11 +24,11 @@ pub(super) struct Direct {
 }
 
 impl Direct {
-    /// Of these arrays between these pairs of places; of each array it is said whether ghosts of fixed value are due.
+    /// Of these arrays between these pairs of places; of each array it is said whether its fill may be left to readers.
     /// The arrays keep their room until what this gives second is dropped.
     pub fn of(
         acc: &TileAcc,
-        (arrays, fixed): (&[Exchanged<'_>], &[bool]),
+        (arrays, leaves): (&[Exchanged<'_>], &[bool]),
         pairs: &[Pair],
         recorded: &'static Location<'static>,
     ) -> (Direct, Vec<impl Sized + use<>>) {
@@ -43,16 +43,16 @@ impl Direct {
         let has_room = |place: usize| kept.get(place).is_some_and(Option::is_some);
         let all = |pair: &Pair| {
             let mut given = carried(arrays, *pair).0.into_iter();
-            reads(pair) && has_room(pair.0) && has_room(pair.1) && given.all(|(strips, _)| !strips.gives_ghosts())
+            reads(pair) && has_room(pair.0) && has_room(pair.1) && given.all(|(strips, _)| strips.takes_ghosts() && !strips.gives_ghosts())
         };
         let direct: Vec<Pair> = pairs.iter().filter(|pair| all(pair)).copied().collect();
         let mut owed = Vec::new();
-        for ((parts, routes), fixed) in arrays.iter().zip(fixed) {
+        for ((parts, routes), leaves) in arrays.iter().zip(leaves) {
             for (place, (_, tracker)) in parts.iter().enumerate() {
                 let mut to_here = routes.iter().filter(|route| route.to == place).peekable();
                 let is_taken = to_here.peek().is_some();
                 let whole = is_taken && to_here.all(|route| direct.contains(&(route.from, route.to)));
-                let regional = tracker.regional().filter(|_| whole && !fixed);
+                let regional = tracker.regional().filter(|_| whole && *leaves);
                 let left = regional.and_then(|regional| Owed::of_part(regional, recorded));
                 owed.extend(left.map(|owed| (tracker.clone(), Arc::new(owed))));
             }

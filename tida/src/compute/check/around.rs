@@ -63,7 +63,6 @@ impl<const D: usize> Launching<'_, D> {
         read: &GridBox<D>,
     ) -> Result<(), Error> {
         let target = self.target;
-        let held = &info.layout.regions[target.region];
         let name = self.name(arg);
         let cell = || cell_text(&self.prepared.analysis, &self.prepared.kernel, name, access);
         let outside = |axis: usize| read.lo[axis] < 0 || read.hi[axis] > info.layout.shape[axis] as i64;
@@ -80,7 +79,7 @@ impl<const D: usize> Launching<'_, D> {
                           first; bound the index, as `at[0].clamp(0, n - 1)` does";
             return Err(Error::new(ErrorKind::Ghost, self.tried(), found, advice));
         }
-        if info.layout.domain().overlaps(&target.all) && !held.valid.contains_box(read) {
+        if info.layout.domain().overlaps(&target.all) && !self.own(info).contains_box(read) {
             let found = format!(
                 "a read of {}, which reaches {}: ghosts, which are older than the cells of `{name}` that this loop writes",
                 cell(),
@@ -88,11 +87,11 @@ impl<const D: usize> Launching<'_, D> {
             );
             let advice = format!(
                 "read the old values from a second array; or read cells that the region of the tile has: {}",
-                box_text(&held.valid)
+                box_text(&self.own(info))
             );
             return Err(Error::new(ErrorKind::Race, self.tried(), found, advice));
         }
-        if self.reads_ghosts(info, read, &held.valid) && !info.tracker.ages.ghosts_fresh() {
+        if self.reads_ghosts(info, read, &self.own(info)) && !info.tracker.ages.ghosts_fresh() {
             return Err(self.stale(arg));
         }
         Ok(())

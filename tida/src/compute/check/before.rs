@@ -71,12 +71,19 @@ impl<const D: usize> Launching<'_, D> {
         };
         let mut touches = vec![touch(self.target.region, before.intersect(&held.valid))];
         touches.retain(|touch| touch.read.is_some_and(|read| !read.is_empty()));
+        let own = self.own(info);
         let (outside, at_end) = match line.backward {
-            false => (before.lo[axis] < held.valid.lo[axis], held.valid.lo[axis] <= 0),
-            true => (before.hi[axis] > held.valid.hi[axis], held.valid.hi[axis] >= info.layout.shape[axis] as i64),
+            false => (before.lo[axis] < own.lo[axis], own.lo[axis] <= 0),
+            true => (before.hi[axis] > own.hi[axis], own.hi[axis] >= info.layout.shape[axis] as i64),
         };
-        // There the place before has given its cells, as ghosts.
-        let at_border = !at_end && info.layout.is_at_border(&held.valid, axis, usize::from(line.backward));
+        let is_border = info.layout.is_at_border(&held.valid, axis, usize::from(line.backward));
+        // There the place before has given its cells: as ghosts, or as cells.
+        let at_border = is_border && !at_end;
+        let has = match is_border && !info.layout.has_bare_borders() {
+            true if at_border => held.valid,
+            true => info.layout.own_grown(self.target.region),
+            false => held.grown,
+        };
         if info.layout.cuts.at[axis].len() > 2 {
             // Regions are numbered row-major.
             let regions: isize = info.layout.cuts.at[axis + 1..].iter().map(|at| at.len() as isize - 1).product();
@@ -97,15 +104,15 @@ impl<const D: usize> Launching<'_, D> {
             touches.push(BoxTouch { carried: true, ..touch(near, read) });
             return Ok(touches);
         }
-        if !held.grown.contains_box(&before) {
-            if !conditional || at_border {
-                return Err(self.too_narrow(arg, info, &before, &held.grown));
+        if !has.contains_box(&before) {
+            if !conditional || is_border {
+                return Err(self.too_narrow(arg, info, &before, &has));
             }
             // What the condition keeps cells from is checked as they run.
             self.run_checked = true;
             self.unproven = self.unproven.or(plan.others.first().map(|number| (arg, *number)));
         }
-        let reads_ghosts = self.reads_ghosts(info, &before.intersect(&held.grown), &held.valid);
+        let reads_ghosts = self.reads_ghosts(info, &before.intersect(&has), &own);
         if reads_ghosts && !at_border && line.fresh & (1 << arg) == 0 {
             return Err(self.stale(arg));
         }

@@ -44,7 +44,7 @@ impl<const D: usize> Launching<'_, D> {
                 self.unproven = self.unproven.or(Some((arg, number)));
             }
             let read = read.intersect(&held.grown);
-            if self.reads_ghosts(info, &read, &held.valid) && one.fresh & (1 << arg) == 0 {
+            if self.reads_ghosts(info, &read, &self.own(info)) && one.fresh & (1 << arg) == 0 {
                 return Err(self.stale(arg));
             }
             touches.push(BoxTouch {

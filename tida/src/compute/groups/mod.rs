@@ -119,6 +119,7 @@ where
         region: tile.region,
         cells: tile.cells,
         all: tile.all,
+        copies: [0; 2],
         rule: Rule::Cells,
         grown: tile.grown,
         holes: false,

@@ -228,7 +228,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         H: HeldArgs<D>,
         N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
     {
-        let (pieces, of) = (self.pieces(), self.slots_of(&self.layout.held));
+        let (pieces, of) = (self.pieces(), self.slots_of(&self.layout.owned));
         let mut partials = Vec::new();
         reserve(&mut partials, of.len())?;
         let all = Slots(partials.as_mut_ptr(), of.start);
@@ -436,6 +436,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                 lo: std::array::from_fn(|d| if d == last { self.cells.lo[d] } else { regions[0].valid.lo[d] }),
                 hi: std::array::from_fn(|d| if d == last { self.cells.hi[d] } else { regions[0].valid.hi[d] }),
             });
+            held = held.intersect(&self.owned());
             if held.is_empty() {
                 continue;
             }
@@ -450,6 +451,13 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             pieces_of(held, &regions, at_once, &mut pieces);
         }
         pieces
+    }
+
+    /// What the layout owns of planes, with all that the box has along other axes.
+    fn owned(&self) -> GridBox<D> {
+        let mut owned = self.cells;
+        (owned.lo[0], owned.hi[0]) = (self.layout.owned.lo[0], self.layout.owned.hi[0]);
+        owned
     }
 
     /// Cells of a piece along a row of so many, and its rows.

@@ -161,7 +161,7 @@ where
     N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync + 'static,
 {
     let (parts, op) = (job.prepared.parts()?, job.op);
-    let (line, run, before) = job.line_of(&job.layout.held);
+    let (line, run, before) = job.line_of(&job.layout.owned);
     let cells: SmallVec<[Cells; 2]> = cells.into_iter().map(|cells| cells.in_line(line.widen())).collect();
     let (job, list) = (Arc::new(job), Arc::new(OnceLock::new()));
     let native: Arc<dyn NativeFold> = Arc::new(NativePart::<_, _, _, _, R, D>::new(job.clone(), list.clone()));

@@ -201,8 +201,8 @@ pub(super) fn touched<const D: usize>(
     let mut acc: Option<TileAcc> = None;
     let (mut touches, mut after, mut key) = (Touches::new(), SmallVec::new(), None);
     let (mut run_checked, mut valid_only, mut by_planes) = (false, 0, true);
-    for (region, r) in layout.regions.iter().enumerate() {
-        let part = r.valid.intersect(cells);
+    for region in 0..layout.regions.len() {
+        let part = layout.own(region).intersect(cells);
         if part.is_empty() && !(cells.is_empty() && region == 0) {
             continue;
         }
@@ -211,6 +211,7 @@ pub(super) fn touched<const D: usize>(
             region,
             cells: part,
             all: part,
+            copies: [0; 2],
             rule: Rule::Cells,
             grown: false,
             holes: false,

@@ -1,4 +1,5 @@
-//! What the parts of an array on several places give one another as ghosts beyond their borders.
+//! What the parts of an array on several places give one another beyond their borders: as ghosts, or as cells that are
+//! copies (`Layout::overlapping`).
 
 use super::super::element::Element;
 use super::super::layout::{Boundaries, Boundary, Layout};
@@ -15,6 +16,8 @@ pub enum StripFault {
     Lost,
     /// Who takes does not wait for who gives.
     MissingWait,
+    /// One plane more counts as good than is.
+    Deep,
 }
 
 /// The boxes that one part of an array gives another one, and the ghosts that they are for: beyond borders of the first
@@ -56,16 +59,20 @@ fn beyond<T: Element, const D: usize>(
         }
         users |= is_users(0) || is_users(1);
     }
+    // Copies that are cells, or ghosts.
+    let beyond = |side: usize| match to.overlap() {
+        [0, 0] => to.ghost[0][side] as i64,
+        overlap => overlap[side],
+    };
     (ghosts.lo[0], ghosts.hi[0]) = match side {
-        0 => (to.held.lo[0] - to.ghost[0][0] as i64, to.held.lo[0]),
-        _ => (to.held.hi[0], to.held.hi[0] + to.ghost[0][1] as i64),
+        0 => (to.owned.lo[0] - beyond(0), to.owned.lo[0]),
+        _ => (to.owned.hi[0], to.owned.hi[0] + beyond(1)),
     };
     // Beyond the domain are the planes of its other end.
-    let domain = to.domain();
     let period = to.cuts.cells[0] as i64;
     let shift = match side {
-        0 if to.held.lo[0] == domain.lo[0] => period,
-        1 if to.held.hi[0] == domain.hi[0] => -period,
+        0 if to.wraps(0) => period,
+        1 if to.wraps(1) => -period,
         _ => 0,
     };
     let moved = |cells: GridBox<D>, by: i64| {
@@ -80,10 +87,10 @@ fn beyond<T: Element, const D: usize>(
             continue;
         }
         let mut near = wanted;
-        (near.lo[0], near.hi[0]) = (near.lo[0].max(from.held.lo[0]), near.hi[0].min(from.held.hi[0]));
+        (near.lo[0], near.hi[0]) = (near.lo[0].max(from.owned.lo[0]), near.hi[0].min(from.owned.hi[0]));
         for giver in from.owners(&near) {
             let mut has = from.realm(giver);
-            (has.lo[0], has.hi[0]) = (from.regions[giver].valid.lo[0], from.regions[giver].valid.hi[0]);
+            (has.lo[0], has.hi[0]) = (from.own(giver).lo[0], from.own(giver).hi[0]);
             let cells = has.intersect(&wanted);
             if !cells.is_empty() {
                 pairs.push(((giver, cells.widen()), (taker, moved(cells, -shift).widen())));
@@ -96,7 +103,7 @@ fn beyond<T: Element, const D: usize>(
 /// Leaves out the ghosts furthest from the cells of the part.
 fn without_outermost<const D: usize>(to: &Layout<D>, (given, taken): &mut (OfRegion, OfRegion)) {
     let first = 4 - D;
-    if taken.1.lo[first] < to.held.lo[0] {
+    if taken.1.lo[first] < to.owned.lo[0] {
         taken.1.lo[first] += 1;
         given.1.lo[first] += 1;
     } else {

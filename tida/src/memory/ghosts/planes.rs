@@ -124,20 +124,21 @@ pub(crate) fn planar<T: Element, const D: usize>(
 ) -> Option<Arc<Planar>> {
     let (counts, regional) = (layout.cuts.regions(), regional?.clone());
     // Planes beyond a border are another part's.
-    if D < 2 || counts[1..].iter().any(|n| *n != 1) || layout.is_part() {
+    if D < 2 || counts[1..].iter().any(|n| *n != 1) || layout.has_bare_borders() {
         return None;
     }
     let first = layout.regions.first()?;
     let (low, high) = (layout.ghost[0][0] as i64, layout.ghost[0][1] as i64);
-    let end = layout.shape[0] as i64;
+    let valid = layout.held.lo[0]..layout.held.hi[0];
+    let is_border = |side: usize| layout.borders[0][side];
     let has = |axis: usize, side: usize| layout.ghost[axis][side] > 0;
     let faces = || (1..D).flat_map(|axis| [(axis, 0), (axis, 1)]).filter(|(axis, side)| has(*axis, *side));
     let facts = PlaneFacts {
         rank: D,
         element: layout.element,
         layout: layout.wide.clone(),
-        valid: 0..end,
-        grown: -low..end + high,
+        grown: valid.start - low..valid.end + high,
+        valid,
         stride: first.strides[0],
         skip: (first.grown.lo[D - 1] - first.origin[D - 1]) as usize,
         edges: Edges {
@@ -145,10 +146,10 @@ pub(crate) fn planar<T: Element, const D: usize>(
             filled: faces().any(|(axis, side)| boundaries.any(axis, side, moves)),
             open: faces().any(|(axis, side)| boundaries.any(axis, side, |b| matches!(b, Boundary::Open))),
         },
-        period: ((low > 0 || high > 0) && matches!(boundaries.faces[0][0], Boundary::Periodic))
+        period: ((low > 0 || high > 0) && matches!(boundaries.faces[0][0], Boundary::Periodic) && !is_border(0))
             .then_some(layout.cuts.cells[0] as i64),
         faces: face_kinds(layout, boundaries),
-        fixed: fixed_values(boundaries),
+        fixed: fixed_values(layout, boundaries),
     };
     Some(Arc::new(Planar { facts, regional }))
 }
@@ -162,10 +163,15 @@ fn moves<T>(boundary: &Boundary<T>) -> bool {
 pub(super) fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> FaceKinds {
     let mut faces = [[Some(Face::Memory); 2]; 4];
     let all = (0..D).flat_map(|axis| [(axis, 0), (axis, 1)]);
-    let moves = all.filter(|(axis, side)| layout.ghost[*axis][*side] > 0).any(|(a, s)| boundaries.any(a, s, moves));
+    let mut faced = all.filter(|(axis, side)| layout.ghost[*axis][*side] > 0 && !layout.borders[*axis][*side]);
+    let moves = faced.any(|(axis, side)| boundaries.any(axis, side, moves));
     for axis in 0..D {
         let cells = layout.centering[axis] == Centering::Cell;
         faces[4 - D + axis] = std::array::from_fn(|side| {
+            // Nothing that a cell of the part needs is there, nor beyond its corners.
+            if layout.borders[axis][side] {
+                return Some(Face::Memory);
+            }
             let kind = |boundary: &Boundary<T>| match boundary {
                 _ if layout.borders[axis][side] => Some(Face::Memory),
                 // What lies beyond its corners is not what the other faces say.
@@ -186,7 +192,10 @@ pub(super) fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundar
 }
 
 /// See [`PlaneFacts::fixed`]. None where some components have no fixed value.
-fn fixed_values<T: Element, const D: usize>(boundaries: &Boundaries<T, D>) -> [[Option<Vec<u64>>; 2]; 4] {
+fn fixed_values<T: Element, const D: usize>(
+    layout: &Layout<D>,
+    boundaries: &Boundaries<T, D>,
+) -> [[Option<Vec<u64>>; 2]; 4] {
     let mut fixed: [[Option<Vec<u64>>; 2]; 4] = Default::default();
     for (axis, sides) in fixed[4 - D..].iter_mut().enumerate() {
         for (side, value) in sides.iter_mut().enumerate() {
@@ -196,7 +205,8 @@ fn fixed_values<T: Element, const D: usize>(boundaries: &Boundaries<T, D>) -> [[
                     bits.extend(component_bits(known).drain(of));
                 }
             }
-            *value = (bits.len() == boundaries.components).then_some(bits);
+            let is_face = !layout.borders[axis][side];
+            *value = (is_face && bits.len() == boundaries.components).then_some(bits);
         }
     }
     fixed
