@@ -285,7 +285,7 @@ pub(super) fn exchange(
 }
 
 /// What an exchange says of the parts of arrays.
-pub(super) struct Filled(Direct);
+pub(crate) struct Filled(Direct);
 
 impl Filled {
     /// Whether the fill of a part is done with.

@@ -45,7 +45,7 @@ impl Core {
         sweep.work.touch(&writes);
         sweep.edges.push(edge);
         // Steps before it and after it are no steps of one launch.
-        recorder.fusing.opened(tile, &**launch, &sweep.node);
+        recorder.fusing.opened(tile, &**launch, sweep.node.number);
         true
     }
 }

@@ -54,7 +54,7 @@ impl CudaGraph {
         }
         let mut stream = ptr::null_mut();
         // SAFETY: the place for the answer is valid, and the context current.
-        unsafe { call!(driver, cuStreamCreate(&mut stream, sys::CU_STREAM_NON_BLOCKING)) }?;
+        unsafe { call!(driver, cuStreamCreateWithPriority(&mut stream, sys::CU_STREAM_NON_BLOCKING, 0)) }?;
         let made = CudaGraph::captured(context, driver, stream, put);
         // SAFETY: made above, and used no more.
         let code = unsafe { (driver.cuStreamDestroy_v2)(stream) };
