@@ -1,8 +1,8 @@
 //! What `explain` says of kernels' native form, against what the compiler made of it.
 //!
 //! `benches/native` is compiled as users compile their programs. Each of its kernels is a function whose name is in the
-//! symbols of what was made of it, for each instruction set. All that kernels are made of is compiled there, so the rest
-//! of the library is only as fast as it is built soon.
+//! symbols of what was made of it, for each instruction set. All that kernels are made of is compiled there: the rest
+//! of the library is built with little optimisation, since that is sooner.
 
 use std::fs;
 use std::path::PathBuf;
@@ -38,8 +38,8 @@ pub fn compare() -> Result<()> {
     Ok(())
 }
 
-/// How packages are optimised. For `tida` it has to be some: of what it hands on to be compiled elsewhere, rustc inlines
-/// parts then, as it does for users.
+/// How packages are optimised. For `tida` it has to be some: rustc then inlines parts of what is compiled elsewhere, as
+/// it does for users.
 const LEVELS: [(&str, &str); 3] = [("package.'*'", "0"), ("package.tida-kernels", "0"), ("package.tida", "1")];
 
 /// One text for all of the program: parts of it would overwrite one another's.

@@ -237,8 +237,8 @@ fn address(sample: bool) -> Result<Done> {
     all(TESTS, tests)
 }
 
-/// The package of the sample, with what its tests need: no device of OpenCL or CUDA is there, and without optimisation no
-/// kernel has vectors.
+/// The package of the sample, with what its tests need: no device of OpenCL or CUDA is there, and without optimisation
+/// no kernel has vectors.
 const SAMPLE: &str = "-p tida-tests --no-default-features --features ndarray";
 
 /// What is planted in `tida-tests/tests/planted.rs`, and what is said of it.

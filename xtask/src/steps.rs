@@ -13,8 +13,8 @@ use Step::{Beside, Check, Tests};
 #[derive(Clone, Copy)]
 enum Step {
     Check(fn() -> Result<()>),
-    /// Builds into a folder of its own, so that it runs beside the checks that follow: compilers often have work for one
-    /// processor alone. Tests do not start before it has ended.
+    /// Builds into a folder of its own, so that it runs beside the checks that follow: compilers often have work for
+    /// one processor alone. Tests do not start before it has ended.
     Beside(fn() -> Result<()>),
     /// Runs programs of tests, and gives what each took.
     Tests(fn() -> Result<Vec<(String, Spent)>>),
