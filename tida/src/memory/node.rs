@@ -26,9 +26,9 @@ pub(crate) enum Work {
     /// Work on the device: it puts its commands into a stream and returns.
     Device(DeviceWork),
     /// Brings strips from another place, in a stream of their own.
-    Strips(StripWork),
+    Strips(Box<StripWork>),
     /// A sweep on the device whose cells at borders come first, in a stream of their own.
-    Split(SplitWork),
+    Split(Box<SplitWork>),
     /// A part of what several nodes do together, which finishes it.
     Shared(SharedWork),
     /// Done by the launch of another node, which is before this one: it ends with that.
@@ -185,7 +185,7 @@ pub(crate) struct Launched {
     /// Their end; none if the driver could not mark it.
     pub event: Option<Arc<dyn Event>>,
     /// What came first.
-    pub early: Option<Early>,
+    pub early: Option<Box<Early>>,
 }
 
 /// The end of what a sweep did first: these planes. See [`SplitWork`].

@@ -84,7 +84,7 @@ impl Core {
         let whole = ends.is_none() && pace.is_none() && faces.is_empty();
         let edges = sweep.edges.clone().filter(|_| node.on_device && whole);
         node.set_work(match (&self.device, node.on_device, edges) {
-            (Some(_), true, Some(edges)) => split_in_two(&node, Arc::new(sweep), edges),
+            (Some(_), true, Some(edges)) => split_in_two(&node, Arc::new(sweep), *edges),
             (Some(_), true, None) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished.
                 unsafe {
@@ -161,7 +161,7 @@ fn split_in_two(node: &Node, sweep: Arc<Sweep>, edges: Edges) -> Work {
         })
     };
     let (edges_work, inside) = (over(first, true), over(others, false));
-    Work::Split(SplitWork { edges: edges_work, planes: edges.planes, inside })
+    Work::Split(Box::new(SplitWork { edges: edges_work, planes: edges.planes, inside }))
 }
 
 /// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.

@@ -154,7 +154,7 @@ impl Core {
         queue: &Queue<'_>,
         node: &Arc<Node>,
         before: &[Arc<Node>],
-        run: impl FnOnce() -> Result<(Done, Option<Early>), Error>,
+        run: impl FnOnce() -> Result<(Done, Option<Box<Early>>), Error>,
     ) -> Next {
         let (backend, stream, device) = (queue.device.backend(), queue.stream, queue.device.id());
         let _turn = Turn::begin();

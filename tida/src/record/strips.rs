@@ -91,7 +91,7 @@ impl Core {
     }
 
     /// The planes that an open sweep is to compute first, if it can and that pays.
-    fn edges(&self, sweep: &OpenSweep, borders: &Borders) -> Option<Edges> {
+    fn edges(&self, sweep: &OpenSweep, borders: &Borders) -> Option<Box<Edges>> {
         let work = &sweep.work;
         let plain = sweep.ends.is_none()
             && work.listed.is_none()
@@ -113,7 +113,7 @@ impl Core {
         let depth = borders.depth.max(reach.unwrap_or(0));
         let bytes: u64 = work.arrays.iter().map(|array| array.tracker.storage().device_bytes() as u64).sum();
         let planes = borders.planes(depth).filter(|_| bytes >= self.rules.edges_from)?;
-        Some(Edges { axis: borders.axis, planes })
+        Some(Box::new(Edges { axis: borders.axis, planes }))
     }
 
     /// Records that strips are taken from another place.
@@ -123,7 +123,7 @@ impl Core {
         recorder.count += 1;
         let node = self.node("fill_ghosts", taken.recorded, true, None);
         self.unfinished.add();
-        node.set_work(Work::Strips(work));
+        node.set_work(Work::Strips(Box::new(work)));
         self.after_evictions(&node);
         for (tracker, boxes) in taken.written {
             boxes.iter().for_each(|(region, cells)| tracker.add(*region, &node, None, Some(*cells)));
@@ -148,8 +148,9 @@ impl Core {
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,
         node: &Arc<Node>,
-        StripWork { work, planes, waits }: StripWork,
+        work: Box<StripWork>,
     ) -> Next {
+        let StripWork { work, planes, waits } = *work;
         let before = node.take_before();
         let queue = Queue { device, stream: STRIPS, rings: &[], refilled: &[], lane: None, notes: None };
         self.put_into(&queue, node, &before, || {
@@ -170,8 +171,9 @@ impl Core {
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,
         node: &Arc<Node>,
-        SplitWork { edges, planes, inside }: SplitWork,
+        work: Box<SplitWork>,
     ) -> Next {
+        let SplitWork { edges, planes, inside } = *work;
         let (before, backend) = (node.take_before(), device.backend());
         let stream = stream_after(device, &before);
         let queue = |stream: usize| Queue { device, stream, rings: &[], refilled: &[], lane: None, notes: None };
@@ -198,7 +200,7 @@ impl Core {
                 let ended = [begun.map_or(Ok(()), |done| done()), rest()];
                 Error::earliest(ended.into_iter().filter_map(Result::err)).map_or(Ok(()), Err)
             });
-            Ok((done, Some(Early { event, planes })))
+            Ok((done, Some(Box::new(Early { event, planes }))))
         })
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Sweep {
     /// Arrays that it writes and whose ghosts are filled next.
     pub refilled: Vec<Arc<Storage>>,
     /// What it computes first, for other places.
-    pub edges: Option<Edges>,
+    pub edges: Option<Box<Edges>>,
 }
 
 /// Planes along an axis that a sweep computes before others.
