@@ -255,8 +255,8 @@ impl TileAcc {
         self.places().iter().flat_map(|place| place.core().streamed()).collect()
     }
 
-    /// What ran when, since the accelerator was built, on all of its places. Waits until everything recorded has run. It does not say how
-    /// that went: `sync` and reads do.
+    /// What ran when, since the accelerator was built, on all of its places. Waits until everything recorded has run.
+    /// It does not say how that went: `sync` and reads do.
     ///
     /// ```
     /// # use tida::prelude::*;

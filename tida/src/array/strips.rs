@@ -60,7 +60,8 @@ trait Strips: Send + Sync + std::fmt::Debug {
     /// # Safety
     /// As [`Storage::send_boxes`].
     unsafe fn send(&self, queue: &Queue<'_>, storage: &Storage) -> Result<(Option<Sent>, Vec<OfRegion>), Error>;
-    /// Puts what sets the boxes on a device, from where they lie packed in the host's memory, into the stream of a node.
+    /// Puts what sets the boxes on a device, from where they lie packed in the host's memory, into the stream of a
+    /// node.
     ///
     /// # Safety
     /// As [`Storage::receive_boxes`].

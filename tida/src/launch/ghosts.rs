@@ -13,8 +13,8 @@ use crate::grid::GridBox;
 use crate::memory::node::Queue;
 
 impl DeviceLaunch<'_> {
-    /// The ghosts that a launch over this box alone need not read: those that are owed, of arrays whose domain it is, or all of
-    /// it along the axes that have such ghosts.
+    /// The ghosts that a launch over this box alone need not read: those that are owed, of arrays whose domain it is,
+    /// or all of it along the axes that have such ghosts.
     pub(super) fn ghosts_inside(&self, cells: &GridBox<4>) -> Vec<Ghosts> {
         let kernel = &self.prepared.kernel;
         let all = self.args.iter().zip(&kernel.args).zip(&self.prepared.analysis.args).enumerate();

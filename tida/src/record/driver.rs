@@ -28,8 +28,8 @@ pub(crate) const PAUSE: Duration = Duration::from_micros(200);
 /// So long a silence ends a chain: each pass over the link takes longer than that.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(5);
 
-/// From so many bytes of its arrays on a sweep computes what other places wait for first: for fewer, a launch more costs
-/// as much as the strips do.
+/// From so many bytes of its arrays on a sweep computes what other places wait for first: for fewer, a launch more
+/// costs as much as the strips do.
 pub(crate) const EDGES_FROM: u64 = 48 << 20;
 
 /// How long recorded work waits for more, and what becomes of it.

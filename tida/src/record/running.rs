@@ -44,10 +44,11 @@ impl InFlight {
     }
 }
 
-/// The stream of the node before that was put into one last, of those of this device that any work uses; or the next one.
+/// The stream of the node before that was put into one last, of those of this device that any work uses; or the next
+/// one.
 pub(super) fn stream_after(device: &DeviceCore, before: &[Arc<Node>]) -> usize {
     let usual = |at: &&Launched| at.device == device.id() && at.stream < STREAMS;
-    let last = before.iter().filter_map(|other| other.launched()).filter(usual).next_back();
+    let last = before.iter().filter_map(|other| other.launched()).rfind(usual);
     last.map_or_else(|| device.any_stream(), |launched| launched.stream)
 }
 
@@ -103,8 +104,8 @@ impl Core {
                 (Some(Work::Device(work)), None, Some(device)) => {
                     self.launch(device, &node, node.take_before(), Ok(work))
                 }
-                (Some(Work::Strips(work)), None, Some(device)) => self.launch_strips(device, &node, work),
-                (Some(Work::Split(work)), None, Some(device)) => self.launch_split(device, &node, work),
+                (Some(Work::Strips(work)), None, Some(device)) => self.launch_strips(device, &node, *work),
+                (Some(Work::Split(work)), None, Some(device)) => self.launch_split(device, &node, *work),
                 (Some(Work::Within(leader)), None, Some(_)) => self.end_with(&node, &leader),
                 (_, Some(poison), Some(device)) if node.on_device => {
                     self.launch(device, &node, node.take_before(), Err(poison))

@@ -148,9 +148,8 @@ impl Core {
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,
         node: &Arc<Node>,
-        work: Box<StripWork>,
+        StripWork { work, planes, waits }: StripWork,
     ) -> Next {
-        let StripWork { work, planes, waits } = *work;
         let before = node.take_before();
         let queue = Queue { device, stream: STRIPS, rings: &[], refilled: &[], lane: None, notes: None };
         self.put_into(&queue, node, &before, || {
@@ -171,9 +170,8 @@ impl Core {
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,
         node: &Arc<Node>,
-        work: Box<SplitWork>,
+        SplitWork { edges, planes, inside }: SplitWork,
     ) -> Next {
-        let SplitWork { edges, planes, inside } = *work;
         let (before, backend) = (node.take_before(), device.backend());
         let stream = stream_after(device, &before);
         let queue = |stream: usize| Queue { device, stream, rings: &[], refilled: &[], lane: None, notes: None };

@@ -96,8 +96,7 @@ impl OpenSweep {
 
     /// The same, and which one that is.
     pub fn tell_refilled(open: &mut [Box<OpenSweep>], tracker: &Arc<Tracker>) -> Option<usize> {
-        let touches = |sweep: &Box<OpenSweep>| sweep.work.array(tracker).is_some();
-        let number = open.iter().rposition(touches)?;
+        let number = open.iter().rposition(|sweep| sweep.work.array(tracker).is_some())?;
         let sweep = open.get_mut(number)?;
         let usual = sweep.key.on_device && !sweep.key.checked && sweep.node.chain.is_none() && sweep.pace.is_none();
         // A fill before this one waits for the sweep, which must not wait for it.

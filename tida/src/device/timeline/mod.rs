@@ -24,7 +24,8 @@ use crate::error::{Error, ErrorKind};
 ///
 /// ```
 /// use tida::acc::SpanKind;
-/// assert_eq!(SpanKind::ALL.map(SpanKind::name), ["H2D", "kernel", "D2H", "ghost", "strips", "CPU", "compile", "files"]);
+/// let names = ["H2D", "kernel", "D2H", "ghost", "strips", "CPU", "compile", "files"];
+/// assert_eq!(SpanKind::ALL.map(SpanKind::name), names);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
