@@ -202,7 +202,7 @@ fn out_of_core(builder: TileAccBuilder, sizes: &[usize]) -> tida::Result<[f64; 4
         (0..OUT_OF_CORE).try_for_each(|_| cycle(&mut levels))?;
         acc.sync()
     };
-    // Compiles what the cycles run, and locks the pages of the arrays.
+    // Compiles what these cycles run: others make other chains.
     run()?;
     let (before, start) = (acc.stats(), Instant::now());
     run()?;

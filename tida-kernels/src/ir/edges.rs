@@ -63,9 +63,8 @@ pub fn with_edges(sweep: &Kernel, written: usize, edges: &[Edge<'_>]) -> Option<
         outwards(&mut made.body, first, last, -edge.inwards);
         blocks.push(block);
     }
-    let mut ends = beside(&mut made.body, (first, sweep.rank as u32), written as u32);
+    at_hand(&mut made.body, first, written as u32)?;
     let (long, bool) = (Type::Scalar(ScalarType::I64), Type::Scalar(ScalarType::Bool));
-    let mut at_any: Option<ExprId> = None;
     for (number, block) in blocks.into_iter().enumerate() {
         let capture = made.captures.len() as u32;
         made.captures.push(Capture::of_launch(format!("edge{number}"), long.clone()));
@@ -73,39 +72,59 @@ pub fn with_edges(sweep: &Kernel, written: usize, edges: &[Edge<'_>]) -> Option<
         let mut push = |ty: &Type, kind: ExprKind| push(&mut made.body, ty, span, kind);
         let (at, edge) = (push(&long, ExprKind::Coordinate(last)), push(&long, ExprKind::Capture(capture)));
         let is_at = push(&bool, ExprKind::Compare(CompareOp::Eq, at, edge));
-        at_any = Some(at_any.map_or(is_at, |others| push(&bool, ExprKind::Or(others, is_at))));
-        ends.push(Stmt { span, kind: StmtKind::If(is_at, block, Vec::new()) });
+        made.body.block.push(Stmt { span, kind: StmtKind::If(is_at, block, Vec::new()) });
     }
-    let span = ends.first().map_or_else(Span::default, |stmt| stmt.span);
-    made.body.block.push(Stmt { span, kind: StmtKind::If(at_any?, ends, Vec::new()) });
     Some(made)
 }
 
-/// Has the expressions from `first` on read what the sweep has left of its cell once, before any ghost is set: then
-/// compilers take the value that the sweep stored, and read no memory. Gives the statements that do it.
-fn beside(body: &mut Body, (first, rank): (usize, u32), written: u32) -> Vec<Stmt> {
+/// Has the expressions from `first` on take what the sweep stores in its cell from locals: they read no memory, so that
+/// what is left of them needs no branch. None where some value is not stored once, in every cell.
+fn at_hand(body: &mut Body, first: usize, written: u32) -> Option<()> {
     let mut known: Vec<(u32, LocalId)> = Vec::new();
-    let mut reads = Vec::new();
     for number in first..body.exprs.len() {
-        let Expr { ty, span, kind: ExprKind::Load { arg, component, .. } } = &body.exprs[number] else { continue };
-        if *arg != written || !component.dynamic.is_empty() {
+        let Expr { ty, kind: ExprKind::Load { arg, component, .. }, .. } = &body.exprs[number] else { continue };
+        if *arg != written {
             continue;
         }
-        let (ty, span, component) = (ty.clone(), *span, component.clone());
-        let local = known.iter().find(|(base, _)| *base == component.base).map(|(_, local)| *local);
-        let local = local.unwrap_or_else(|| {
-            let local = body.locals.len() as LocalId;
-            body.locals.push(Local { name: format!("_beside{}", component.base), ty: ty.clone() });
-            known.push((component.base, local));
-            let long = Type::Scalar(ScalarType::I64);
-            let index = (0..rank).map(|axis| push(body, &long, span, ExprKind::Coordinate(axis))).collect();
-            let value = push(body, &ty, span, ExprKind::Load { arg: written, index, component });
-            reads.push(Stmt { span, kind: StmtKind::Let(local, Some(value)) });
-            local
-        });
+        let (ty, base) = (ty.clone(), component.base);
+        if !component.dynamic.is_empty() {
+            return None;
+        }
+        let local = match known.iter().find(|(of, _)| *of == base) {
+            Some((_, local)) => *local,
+            None => {
+                let local = stored(body, (written, base), ty)?;
+                known.push((base, local));
+                local
+            }
+        };
         body.exprs[number].kind = ExprKind::Local(local);
     }
-    reads
+    Some(())
+}
+
+/// A local with the value of a component that the body stores once, in every cell.
+fn stored(body: &mut Body, (written, base): (u32, u32), ty: Type) -> Option<LocalId> {
+    let is_store = |kind: &StmtKind| match kind {
+        StmtKind::Store { arg, component, .. } => {
+            *arg == written && (component.base == base || !component.dynamic.is_empty())
+        }
+        _ => false,
+    };
+    let mut stores = (0..body.block.len()).filter(|number| body.block[*number].holds(&is_store));
+    let (store, None) = (stores.next()?, stores.next()) else { return None };
+    let StmtKind::Store { component, value, .. } = &body.block[store].kind else { return None };
+    let (value, span, local) = (*value, body.block[store].span, body.locals.len() as LocalId);
+    if !component.dynamic.is_empty() || body[value].ty != ty {
+        return None;
+    }
+    body.locals.push(Local { name: format!("_left{base}"), ty: ty.clone() });
+    let left = push(body, &ty, span, ExprKind::Local(local));
+    if let StmtKind::Store { value, .. } = &mut body.block[store].kind {
+        *value = left;
+    }
+    body.block.insert(store, Stmt { span, kind: StmtKind::Let(local, Some(value)) });
+    Some(local)
 }
 
 fn push(body: &mut Body, ty: &Type, span: Span, kind: ExprKind) -> ExprId {
