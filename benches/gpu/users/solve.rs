@@ -1,7 +1,7 @@
 //! Poisson's equation on nodes, solved by multigrid to a small residual: in core, and in a quarter of the memory.
 //!
-//! Arrays hold the inner nodes alone. Those at the faces are ghosts of fixed value 0: so sweeps overwrite whole arrays, of
-//! which nothing has to come to a device first, and rows start where memory transactions do.
+//! Arrays hold the inner nodes alone. Those at the faces are ghosts of fixed value 0: so sweeps overwrite whole arrays,
+//! of which nothing has to come to a device first, and rows start where memory transactions do.
 
 use std::time::Instant;
 
@@ -164,7 +164,8 @@ fn bytes(sizes: &[usize]) -> usize {
     sizes.iter().enumerate().map(of_level).sum::<usize>() * size_of::<f64>()
 }
 
-/// Grids of these sizes with noise on the right side, and the size of the residual of nothing. The first two may stream.
+/// Grids of these sizes with noise on the right side, and the size of the residual of nothing. The first two may
+/// stream.
 fn solver(acc: &TileAcc, sizes: &[usize], streams: bool) -> tida::Result<(Vec<Level>, f64)> {
     let mut levels = sizes
         .iter()

@@ -22,7 +22,6 @@ use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
-use crate::run::op::Sweep;
 
 /// The last one of four axes.
 const LAST: usize = 3;
@@ -67,6 +66,9 @@ pub(crate) fn may_set(launch: &dyn Launch, array: usize, args: &[usize]) -> bool
     once && analysis.complete && !analysis.may_fault && *beside == Beside::ONE
 }
 
+/// A sweep over boxes of regions.
+type Swept<'a> = (&'a Arc<dyn Launch>, &'a [(usize, GridBox<4>)]);
+
 /// Puts a sweep and the kernels that set ghosts beside what it leaves into a stream: as one launch where that may be,
 /// else one after the other.
 ///
@@ -75,7 +77,8 @@ pub(crate) fn may_set(launch: &dyn Launch, array: usize, args: &[usize]) -> bool
 ///
 /// # Safety
 /// As [`Launch::enqueue`] of all of them.
-pub(crate) unsafe fn enqueue_with_edges(sweep: &Sweep, edges: &[Edge], queue: &Queue<'_>) -> Result<Done, Error> {
+pub(crate) unsafe fn enqueue_with_edges(sweep: Swept<'_>, edges: &[Edge], queue: &Queue<'_>) -> Result<Done, Error> {
+    let (launch, boxes) = sweep;
     // SAFETY: handed on.
     if let Some(done) = unsafe { as_one(sweep, edges, queue) } {
         if done.is_ok() {
@@ -85,7 +88,7 @@ pub(crate) unsafe fn enqueue_with_edges(sweep: &Sweep, edges: &[Edge], queue: &Q
     }
     let ends = queue.enqueue(|| {
         // SAFETY: handed on; what an edge reads is written before it in this stream.
-        let mut ends = vec![unsafe { sweep.enqueue(queue)? }];
+        let mut ends = vec![unsafe { launch.clone().enqueue(queue, boxes)? }];
         for edge in edges {
             // SAFETY: as above.
             ends.push(unsafe { edge.launch.clone().enqueue(queue, &[edge.ghosts])? });
@@ -99,12 +102,12 @@ pub(crate) unsafe fn enqueue_with_edges(sweep: &Sweep, edges: &[Edge], queue: &Q
 ///
 /// # Safety
 /// As [`enqueue_with_edges`].
-unsafe fn as_one(sweep: &Sweep, edges: &[Edge], queue: &Queue<'_>) -> Option<Result<Done, Error>> {
+unsafe fn as_one((launch, boxes): Swept<'_>, edges: &[Edge], queue: &Queue<'_>) -> Option<Result<Done, Error>> {
     let launches: Vec<Arc<dyn Launch>> =
-        [&sweep.launch].into_iter().chain(edges.iter().map(|edge| &edge.launch)).cloned().collect();
-    let kernel = prepared(sweep, edges)?;
+        [launch].into_iter().chain(edges.iter().map(|edge| &edge.launch)).cloned().collect();
+    let kernel = prepared(&**launch, edges)?;
     let steps = edges.iter().map(|edge| edge.launch.beside()).collect::<Option<SmallVec<[_; 2]>>>()?;
-    let mut captures = together([sweep.launch.part()?].into_iter().chain(steps));
+    let mut captures = together([launch.part()?].into_iter().chain(steps));
     let at = |edge: &Edge| CapturedValue::Scalar(Value::from_bits(ScalarType::I64, edge.cells_at() as u64));
     captures.list.extend(edges.iter().map(at));
     let both = || SweepLaunch {
@@ -121,24 +124,24 @@ unsafe fn as_one(sweep: &Sweep, edges: &[Edge], queue: &Queue<'_>) -> Option<Res
         list: None,
     };
     if queue.device.compiler().is_beside() {
-        let launch = both().at(queue, args(&launches, &kernel));
-        let wish = tune::wish(&launch, queue.device, sweep.boxes());
-        if !launch.is_compiled(queue.device, sweep.boxes(), &wish).unwrap_or(false) {
+        let both = both().at(queue, args(&launches, &kernel));
+        let wish = tune::wish(&both, queue.device, boxes);
+        if !both.is_compiled(queue.device, boxes, &wish).unwrap_or(false) {
             return None;
         }
     }
     let held = Arc::new(launches.clone());
     // SAFETY: the caller's promise; `check` has proven every access of all kernels in range, and a cell at an end of
     // the last axis sets the ghost that the kernel of that end has proven for it.
-    match unsafe { both().enqueue(queue, args(&launches, &kernel), sweep.boxes(), held) } {
+    match unsafe { both().enqueue(queue, args(&launches, &kernel), boxes, held) } {
         Err(error) if matches!(error.kind(), ErrorKind::Kernel | ErrorKind::Memory) => None,
         done => Some(done),
     }
 }
 
 /// The kernel of a sweep and its edges; none if they cannot be one.
-fn prepared(sweep: &Sweep, edges: &[Edge]) -> Option<Arc<Prepared>> {
-    let of = sweep.launch.part()?.prepared;
+fn prepared(sweep: &dyn Launch, edges: &[Edge]) -> Option<Arc<Prepared>> {
+    let of = sweep.part()?.prepared;
     let steps = edges.iter().map(|edge| edge.launch.beside()).collect::<Option<SmallVec<[_; 2]>>>()?;
     let written = of.kernel.args.iter().position(|arg| arg.access == Access::Write)?;
     let ends = edges.iter().map(|edge| usize::from(edge.inwards > 0));

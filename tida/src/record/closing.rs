@@ -89,7 +89,7 @@ impl Core {
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished.
                 unsafe {
                     if !faces.is_empty() {
-                        return enqueue_with_edges(sweep, &faces, queue);
+                        return enqueue_with_edges((&sweep.launch, sweep.boxes()), &faces, queue);
                     }
                     let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
                     both.unwrap_or_else(|| sweep.enqueue(queue))

@@ -13,6 +13,10 @@ use crate::launch::step::Launch;
 use crate::memory::tracker::BoxTouch;
 use crate::run::steps::identity;
 
+/// Kernels whose work a sweep does, at most: with both faces of the axis it took 655 µs where it takes 579 with one,
+/// 566 with none, and a face by itself 25 (docs/decisions/0073-edges.md).
+const MOST: usize = 1;
+
 impl Core {
     /// Has the last open sweep do the work of a kernel that sets ghosts, if it may; says whether it does.
     pub(super) fn set_by_sweep(&self, recorder: &mut Recorder, tile: &TileWork<'_>, launch: &Arc<dyn Launch>) -> bool {
@@ -27,7 +31,11 @@ impl Core {
         let layout = touch.tracker.regional().map(|regional| &regional.layout.regions);
         let whole = layout.is_some_and(|regions| matches!(&regions[..], [one] if one.valid == *domain));
         let usual = sweep.is_plain() && sweep.ends.is_none() && sweep.key.on_device && tile.after.is_empty();
-        let alone = usual && sweep.work.refilled.is_empty() && tile.listed.is_none() && tile.pace.is_none();
+        let alone = usual
+            && sweep.work.refilled.is_empty()
+            && sweep.edges.len() < MOST
+            && tile.listed.is_none()
+            && tile.pace.is_none();
         if !(whole && alone && *region == tile.region && identity(&touch.tracker) == *array) {
             return false;
         }
