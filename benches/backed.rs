@@ -17,7 +17,7 @@ use tida::prelude::*;
 const PIECE: usize = 8 << 20;
 
 /// How often each is timed.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 
 /// Steps that share a pass.
 const TOGETHER: usize = 20;

@@ -23,8 +23,9 @@ use crate::memory::storage::Storage;
 const UP: usize = 4;
 const DOWN: usize = 4;
 
-/// Threads that read.
-const READERS: usize = 2;
+/// Threads that read: as many as write. A disk that does both at once gives each an equal part then; with more that
+/// read, writing takes longer, and so does all.
+const READERS: usize = 1;
 
 /// Most bytes of a stage: more make no disk faster.
 const MOST: usize = 8 << 20;
@@ -251,6 +252,12 @@ impl Files {
         let stages = 8 * (UP + DOWN) as u64;
         let most = usize::try_from(room / stages).unwrap_or(MOST).clamp(LEAST, MOST);
         (1 << most.ilog2()) - AROUND
+    }
+
+    /// Most bytes of an array that a block of a schedule has: half of the stages of a direction, so that one block comes
+    /// while the one before it is on its way on.
+    pub fn block(room: u64) -> usize {
+        UP.min(DOWN) / 2 * Files::stage(room)
     }
 
     /// Bytes of all stages.
