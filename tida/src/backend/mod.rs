@@ -503,6 +503,12 @@ pub(crate) trait Backend: Debug + Send + Sync {
         false
     }
 
+    /// Says that what comes in a stream is after an event that was reached. To a simulated device that makes a
+    /// difference: its clock is not the host's.
+    fn after(&self, _stream: usize, _event: &dyn Event) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Sends what is queued to the device, where the driver does not do so by itself.
     fn flush(&self, _stream: usize) -> Result<(), Error> {
         Ok(())

@@ -363,7 +363,12 @@ impl Node {
                 drop(links);
                 self.poison(error);
             }
-            Some(_) => {}
+            Some(_) => {
+                drop(links);
+                if !for_end && before.launched.get().is_some() {
+                    self.lock().before.push(before.clone());
+                }
+            }
         }
     }
 
@@ -408,11 +413,9 @@ impl Node {
         (links.work.take(), links.poison.take())
     }
 
-    /// Takes the nodes of the device whose commands must be done before those of this one, and are not.
+    /// Takes the nodes of the device whose commands must be done before those of this one. Some may have finished.
     pub fn take_before(&self) -> Vec<Arc<Node>> {
-        let mut before = std::mem::take(&mut self.lock().before);
-        before.retain(|node| !node.is_finished());
-        before
+        std::mem::take(&mut self.lock().before)
     }
 
     /// Where its commands are, once they are in a stream.

@@ -137,6 +137,8 @@ impl Core {
         before: Vec<Arc<Node>>,
         work: Result<DeviceWork, Error>,
     ) -> Next {
+        // What ends meanwhile is waited for all the same.
+        let (ended, before): (Vec<Arc<Node>>, Vec<Arc<Node>>) = before.into_iter().partition(|node| node.is_finished());
         let (id, stream) = (device.id(), stream_after(device, &before));
         let queue = Queue { device, stream, rings: &[], refilled: &[], lane: None, notes: None };
         self.put_into(&queue, node, &before, || {
@@ -144,6 +146,10 @@ impl Core {
                 if let Some(event) = other.event.as_ref().filter(|_| (other.device, other.stream) != (id, stream)) {
                     device.backend().wait(stream, &**event)?;
                 }
+            }
+            let ended = ended.iter().filter_map(|node| node.launched()).filter(|at| at.device == id);
+            for event in ended.filter_map(|at| at.event.as_ref()) {
+                device.backend().after(stream, &**event)?;
             }
             Ok((work?(&queue)?, None))
         })

@@ -302,6 +302,11 @@ impl Backend for Sim {
         other.simulated().is_some_and(|other| self.shared.is_beside(&other.shared))
     }
 
+    fn after(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
+        let event = event.as_any().downcast_ref::<SimEvent>().ok_or_else(|| foreign("an event"))?;
+        self.shared.wait(stream, event)
+    }
+
     fn caught_up(&self) {
         self.shared.caught_up();
     }

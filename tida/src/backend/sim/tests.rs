@@ -125,7 +125,13 @@ fn what_is_ready_first_is_served_first() {
 
 #[test]
 fn commands_come_after_what_the_host_has_waited_for() {
-    for (wait, caught_up, expected) in [(false, false, 1000), (true, false, 2000), (false, true, 2000)] {
+    let cases = [
+        (false, false, false, 1000),
+        (true, false, false, 2000),
+        (false, true, false, 2000),
+        (false, false, true, 2000),
+    ];
+    for (wait, caught_up, after, expected) in cases {
         let device = device(plain());
         let memory = Memory::new(&device, 1000).unwrap();
         let from = vec![1; 1000];
@@ -140,6 +146,9 @@ fn commands_come_after_what_the_host_has_waited_for() {
         assert!((event.time().unwrap() - 1e-6).abs() < 1e-15);
         if caught_up {
             device.caught_up();
+        }
+        if after {
+            device.after(1, &*event).unwrap();
         }
         kernel(&device, 1, 1000, || ());
         assert_eq!(makespan(&device), expected);
