@@ -16,11 +16,30 @@ pub(crate) fn each(count: usize, at_least: usize, work: &(dyn Fn(usize) + Sync))
     (0..count).into_par_iter().with_min_len(at_least.max(1)).for_each(work);
 }
 
+/// Calls `work` with each piece of so many bytes, the last of which may be shorter, and its number: as [`each`], a
+/// piece at a time.
+pub(crate) fn each_piece(bytes: &mut [u8], piece: usize, work: &(dyn Fn(usize, &mut [u8]) + Sync)) {
+    if bytes.len() <= piece {
+        return work(0, bytes);
+    }
+    bytes.par_chunks_mut(piece.max(1)).enumerate().for_each(|(number, piece)| work(number, piece));
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+
+    #[test]
+    fn each_piece_comes_with_its_number() {
+        for (bytes, piece) in [(0, 4), (3, 4), (4, 4), (5, 4), (1000, 1), (1000, 0), (1000, 999)] {
+            let mut all = vec![99; bytes];
+            each_piece(&mut all, piece, &|number, piece| piece.fill(number as u8));
+            let known = all.iter().enumerate().all(|(at, byte)| *byte == (at / piece.max(1)) as u8);
+            assert!(known, "{bytes} {piece}");
+        }
+    }
 
     #[test]
     fn each_number_comes_once() {

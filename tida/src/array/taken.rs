@@ -18,6 +18,7 @@ use crate::memory::node::{Node, Work};
 use crate::memory::slab::each_slab;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch};
+use crate::parallel;
 use crate::record::wait::{InKernel, outside_kernels};
 
 /// Recorded work that the host can wait for. See [`TileArray::with_box_later`].
@@ -60,6 +61,16 @@ pub struct BoxView<'a, const D: usize> {
     storage: &'a Storage,
 }
 
+/// Bytes that a thread copies at once.
+const PIECE: usize = 512 << 10;
+
+/// The first axis along which a box has several layers, else the last, and the bytes of a layer.
+fn layers<const D: usize>(cells: &GridBox<D>, bytes: usize) -> (usize, usize) {
+    let extent = cells.extent();
+    let axis = extent.iter().position(|n| *n != 1).unwrap_or(D - 1);
+    (axis, extent[axis + 1..].iter().product::<usize>() * bytes)
+}
+
 impl<const D: usize> BoxView<'_, D> {
     /// The box.
     pub fn cells(&self) -> GridBox<D> {
@@ -76,9 +87,17 @@ impl<const D: usize> BoxView<'_, D> {
         let (layout, storage) = (self.layout, self.storage);
         let values = Values { layout, storage, components: &components };
         let Some(backing) = storage.backing() else {
-            // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes
-            // there waits for what calls this.
-            unsafe { values.get_box(&self.cells, to) };
+            // All threads copy: work that writes there waits for this.
+            let (axis, bytes) = layers(&self.cells, field.bytes());
+            let count = PIECE.div_ceil(bytes.max(1));
+            parallel::each_piece(to, count * bytes, &|number, to| {
+                let mut cells = self.cells;
+                cells.lo[axis] += (number * count) as i64;
+                cells.hi[axis] = cells.hi[axis].min(cells.lo[axis] + count as i64);
+                // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes
+                // there waits for what calls this.
+                unsafe { values.get_box(&cells, to) };
+            });
             return Ok(());
         };
         let bytes = field.bytes();
