@@ -58,6 +58,47 @@ fn a_box_of_several_regions_is_taken_as_it_was() {
     }
 }
 
+/// More than a thread copies at once, with layers along each axis, on several regions; and takes that wait for others.
+#[test]
+fn all_threads_take_what_one_does() {
+    let shape = [37, 90, 130];
+    let acc = TileAcc::builder().device(Device::Cpu).threads(3).build().unwrap();
+    let mut u = TileArray::<f64, 3>::builder(shape).regions([3, 1, 1]).ghost(1).build(&acc).unwrap();
+    u.fill(|[k, j, i]| (k * 100_000 + j * 1000 + i) as f64).unwrap();
+    let boxes = [
+        GridBox::new([0, 0, 0], [37, 90, 130]),
+        GridBox::new([5, 3, 7], [30, 88, 129]),
+        GridBox::new([9, 0, 0], [10, 90, 130]),
+        GridBox::new([9, 4, 3], [10, 5, 9]),
+        GridBox::new([9, 4, 3], [9, 4, 3]),
+    ];
+    let (send, receive) = channel();
+    for (number, cells) in boxes.into_iter().enumerate() {
+        let send = send.clone();
+        let take = move |values: &tida::array::BoxView<'_, 3>| {
+            let field = TileArray::<f64, 3>::fields().remove(0);
+            let mut bytes = vec![1; cells.cells() * 8];
+            let taken = values.copy_together(&field, &mut bytes).map(|()| bytes);
+            let wrong = values.copy_together(&field, &mut [0; 7]).is_err();
+            send.send((number, taken, wrong)).unwrap();
+        };
+        u.with_box_later(cells, take).unwrap();
+    }
+    u.fill_value(0.0).unwrap();
+    acc.sync().unwrap();
+    drop(send);
+    let mut count = 0;
+    for (number, taken, wrong) in receive {
+        let GridBox { lo, hi } = boxes[number];
+        let row = |k: i64, j: i64| (lo[2]..hi[2]).map(move |i| (k * 100_000 + j * 1000 + i) as f64);
+        let values = (lo[0]..hi[0]).flat_map(|k| (lo[1]..hi[1]).flat_map(move |j| row(k, j)));
+        let known: Vec<u8> = values.flat_map(f64::to_ne_bytes).collect();
+        assert!(taken.unwrap() == known && wrong, "box {number}");
+        count += 1;
+    }
+    assert_eq!(count, boxes.len());
+}
+
 #[test]
 fn what_takes_values_may_not_wait() {
     let acc = TileAcc::auto().unwrap();

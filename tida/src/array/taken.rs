@@ -87,17 +87,9 @@ impl<const D: usize> BoxView<'_, D> {
         let (layout, storage) = (self.layout, self.storage);
         let values = Values { layout, storage, components: &components };
         let Some(backing) = storage.backing() else {
-            // All threads copy: work that writes there waits for this.
-            let (axis, bytes) = layers(&self.cells, field.bytes());
-            let count = PIECE.div_ceil(bytes.max(1));
-            parallel::each_piece(to, count * bytes, &|number, to| {
-                let mut cells = self.cells;
-                cells.lo[axis] += (number * count) as i64;
-                cells.hi[axis] = cells.hi[axis].min(cells.lo[axis] + count as i64);
-                // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes
-                // there waits for what calls this.
-                unsafe { values.get_box(&cells, to) };
-            });
+            // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes
+            // there waits for what calls this.
+            unsafe { values.get_box(&self.cells, to) };
             return Ok(());
         };
         let bytes = field.bytes();
@@ -111,6 +103,33 @@ impl<const D: usize> BoxView<'_, D> {
         };
         // SAFETY: as above.
         unsafe { each_slab((layout, storage, backing), &layout.parts(&self.cells), false, get) }
+    }
+
+    /// As [`copy`](Self::copy), by all threads of the accelerator: steps that overwrite the values wait for it.
+    ///
+    /// The calling thread may do other recorded work until all is copied, and call other `take`s. So it must not hold a
+    /// lock that one of these wants.
+    ///
+    /// # Errors
+    /// As [`copy`](Self::copy).
+    pub fn copy_together(&self, field: &Field, to: &mut [u8]) -> Result<(), Error> {
+        let components = checked(&self.element, &self.cells, field, to.len(), "copy")?;
+        let (layout, storage) = (self.layout, self.storage);
+        if storage.backing().is_some() {
+            // A disk is no faster for several.
+            return self.copy(field, to);
+        }
+        let values = Values { layout, storage, components: &components };
+        let (axis, bytes) = layers(&self.cells, field.bytes());
+        let count = PIECE.div_ceil(bytes.max(1));
+        parallel::each_piece(to, count * bytes, &|number, to| {
+            let mut cells = self.cells;
+            cells.lo[axis] += (number * count) as i64;
+            cells.hi[axis] = cells.hi[axis].min(cells.lo[axis] + count as i64);
+            // SAFETY: as above.
+            unsafe { values.get_box(&cells, to) };
+        });
+        Ok(())
     }
 }
 

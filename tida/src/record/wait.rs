@@ -47,18 +47,20 @@ thread_local! {
 
 /// That the thread runs a kernel, until it is dropped.
 #[must_use]
-pub(crate) struct InKernel(());
+pub(crate) struct InKernel(
+    /// Whether it did before: it may call another one while it waits.
+    bool,
+);
 
 impl InKernel {
     pub fn enter() -> InKernel {
-        RUNS_KERNEL.set(true);
-        InKernel(())
+        InKernel(RUNS_KERNEL.replace(true))
     }
 }
 
 impl Drop for InKernel {
     fn drop(&mut self) {
-        RUNS_KERNEL.set(false);
+        RUNS_KERNEL.set(self.0);
     }
 }
 
