@@ -142,7 +142,9 @@ impl<T: Element, const D: usize> Source for TileArray<T, D> {
 
     #[track_caller]
     fn take_later(&self, cells: &Cells, take: Take) -> tida::Result<Recorded> {
-        self.with_box_later(cells.to_box(), move |values: &BoxView<'_, D>| take(&|field, to| values.copy(field, to)))
+        self.with_box_later(cells.to_box(), move |values: &BoxView<'_, D>| {
+            take(&|field, to| values.copy_together(field, to))
+        })
     }
 }
 
