@@ -1,10 +1,11 @@
 //! What snapshots cost a program that computes: heat in a cube, with and without them.
 //!
 //! ```text
-//! cargo run --release -p tida-io --example overlap -- 256 20 10 /tmp/overlap [taken,zstd,unpacked,vtk,busy [ROUNDS [THREADS]]]
+//! cargo run --release -p tida-io --example overlap -- 256 20 10 /tmp/overlap [FORMS [ROUNDS [THREADS]]]
 //! ```
 //!
-//! The numbers are cells of an edge, snapshots, and steps between two of them. What is written there is removed in the
+//! The numbers are cells of an edge, snapshots, and steps between two of them; the forms are some of
+//! `taken,zstd,unpacked,vtk,busy`. What is written there is removed in the
 //! end. All are timed in turn, in so many rounds, without a timeline; the medians are printed. `taken` has the values
 //! taken and dropped. `busy` is one more run with a timeline, packed, which says how much of the writing lay beside
 //! computing.

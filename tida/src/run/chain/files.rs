@@ -254,8 +254,8 @@ impl Files {
         (1 << most.ilog2()) - AROUND
     }
 
-    /// Most bytes of an array that a block of a schedule has: half of the stages of a direction, so that one block comes
-    /// while the one before it is on its way on.
+    /// Most bytes of an array that a block of a schedule has: half of the stages of a direction, so that one block
+    /// comes while the one before it is on its way on.
     pub fn block(room: u64) -> usize {
         UP.min(DOWN) / 2 * Files::stage(room)
     }

@@ -217,8 +217,8 @@ impl Form {
         let plane = of.max().unwrap_or(1);
         let mut thick = thickness(plane, forms.most(), planes);
         if forms.in_files() {
-            // A block has its stages, so that one is read while another is computed and a third is written. Fewer planes
-            // would keep threads of kernels waiting for one another.
+            // A block has its stages, so that one is read while another is computed and a third is written. Fewer
+            // planes would keep threads of kernels waiting for one another.
             let room = forms.bytes(self.window(planes));
             thick = thick.min((Files::block(room) / plane.max(1)) as i64).max(1);
         }
