@@ -20,7 +20,6 @@ pub(crate) mod maps;
 pub(crate) mod native;
 mod native_steps;
 pub(crate) mod needs;
-pub(crate) mod notes;
 pub(crate) mod pieces;
 pub(crate) mod prepare;
 pub(crate) mod quoted;

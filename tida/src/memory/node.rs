@@ -11,9 +11,9 @@ use super::layout::WideLayout;
 use super::storage::Storage;
 use crate::backend::{ALL_STREAMS, Event, Lane, Memory};
 use crate::device::core::DeviceCore;
+use crate::device::notes::Notes;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::Error;
-use crate::launch::notes::Notes;
 use crate::program::deps::Need;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, fence, lock};
 

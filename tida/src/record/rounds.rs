@@ -239,8 +239,8 @@ impl Round {
         small && !tiles.iter().enumerate().any(merge) && !(joins && self.may_join())
     }
 
-    /// Whether some sweep reads what the one before it reads, over the same boxes, and neither writes what the other one
-    /// touches: by themselves they may run as one.
+    /// Whether some sweep reads what the one before it reads, over the same boxes, and neither writes what the other
+    /// one touches: by themselves they may run as one.
     fn may_join(&self) -> bool {
         let joins = |pair: &[HeldNode]| {
             let [Op::Sweep(before), Op::Sweep(sweep)] = [&pair[0].op, &pair[1].op] else { return false };
@@ -340,8 +340,8 @@ impl Core {
         self.rules.rounds && no_trials && self.timeline.is_none() && !self.is_place
     }
 
-    /// Holds a tile back, if a round expects it; else gives back what makes its kernel. Gives a node to wait for, if too
-    /// many rounds are under way.
+    /// Holds a tile back, if a round expects it; else gives back what makes its kernel. Gives a node to wait for, if
+    /// too many rounds are under way.
     pub(super) fn round_tile<F: FnOnce() -> Arc<dyn Launch>>(
         self: &Arc<Core>,
         recorder: &mut Recorder,

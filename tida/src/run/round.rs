@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::op::Sweep;
 use crate::backend::Memory;
+use crate::device::notes::{Launches, Notes};
 use crate::error::Error;
 use crate::launch::fused::enqueue_steps;
-use crate::launch::notes::{Launches, Notes};
 use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::owed::Owed;
 use crate::memory::node::{DeviceWork, Done, Queue};
@@ -141,7 +141,7 @@ impl Known {
                 }
             }
             // SAFETY: the caller's promise; the arrays are where they were.
-            unsafe { self.launches.put(queue) }
+            unsafe { self.launches.put(queue.device, queue.stream) }
         };
         let Some(uses) = queue.enqueue(put)? else { return Ok(None) };
         for (array, (_, owes, left)) in arrays.iter().zip(&self.arrays) {

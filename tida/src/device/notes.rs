@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use smallvec::SmallVec;
 
+use super::compiler::Ready;
+use super::core::DeviceCore;
 use crate::backend::{Argument, Graph, GraphLaunch, Memory};
-use crate::device::compiler::Ready;
 use crate::error::Error;
-use crate::memory::node::Queue;
 
 /// What is written down.
 #[derive(Debug, Default)]
@@ -125,10 +125,10 @@ impl Launches {
     ///
     /// # Safety
     /// As for the launches when they were written down: the arrays are where they were.
-    pub unsafe fn put(&mut self, queue: &Queue<'_>) -> Result<Option<Uses>, Error> {
+    pub unsafe fn put(&mut self, device: &DeviceCore, stream: usize) -> Result<Option<Uses>, Error> {
         let memories: Option<Vec<Arc<Memory>>> = self.memories.iter().map(Weak::upgrade).collect();
         let Some(memories) = memories else { return Ok(None) };
-        let backend = queue.device.backend();
+        let backend = device.backend();
         if self.graph.is_none() {
             let arguments: Vec<_> = self.launches.iter().map(|launch| launch.arguments(&memories)).collect();
             let launches = self.launches.iter().zip(&arguments);
@@ -140,12 +140,12 @@ impl Launches {
         // SAFETY: the caller's promise.
         unsafe {
             match &graph {
-                Some(graph) => backend.put_graph(queue.stream, &**graph)?,
+                Some(graph) => backend.put_graph(stream, &**graph)?,
                 None => {
                     for launch in &self.launches {
                         let arguments = launch.arguments(&memories);
                         let GraphLaunch { kernel, blocks, threads, arguments } = launch.given(&arguments);
-                        backend.launch(queue.stream, kernel, blocks, threads, arguments)?;
+                        backend.launch(stream, kernel, blocks, threads, arguments)?;
                     }
                 }
             }
