@@ -6,9 +6,11 @@ use emit_support::compare::{contents, same};
 use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
 use emit_support::samples::{F32, F64, V3, bind, typed};
 use emit_support::{nvrtc, pocl};
+use tida_kernels::analysis::analyse;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Kernel};
+use tida_kernels::plan::lines::columns;
 use tida_kernels::plan::{Along, Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
@@ -92,11 +94,16 @@ fn expected(kernel: &Kernel, launch: &Launch, along: Along) -> Grids {
     grids
 }
 
+/// The text that is compiled.
+fn emitted(kernel: &Kernel, plan: &Plan) -> String {
+    source(kernel, plan).text
+}
+
 /// All axes of all ranks, both ways.
 fn each(mut run: impl FnMut(usize, Along)) {
     for rank in 1..=4 {
         for axis in 0..rank as u32 {
-            [false, true].into_iter().for_each(|backward| run(rank, Along { axis, backward }));
+            [false, true].into_iter().for_each(|backward| run(rank, Along { axis, backward, columns: 0 }));
         }
     }
 }
@@ -150,7 +157,7 @@ fn cuda_takes_lines() {
 /// One text, in both languages.
 #[test]
 fn texts_stay_as_they_are() {
-    let along = Along { axis: 1, backward: true };
+    let along = Along { axis: 1, backward: true, columns: 0 };
     let kernel = recurrence(3, along, F64, None);
     let launch = launch(&kernel, &[2, 2, 2], along, false, &mut Rng(5));
     for (dialect, name) in [(Dialect::Cuda, "cuda"), (Dialect::OpenCl, "opencl")] {
@@ -159,15 +166,62 @@ fn texts_stay_as_they_are() {
     }
 }
 
+/// Lines along the last axis through shared memory: more lines than a block has, more columns than a chunk has.
+#[test]
+fn chunks_have_the_bits_of_the_interpreter() {
+    let mut rng = Rng(19);
+    let mut turn = 0;
+    for rank in 2..=4 {
+        for (backward, leaves) in [false, true].into_iter().flat_map(|b| [(b, None), (b, Some(false)), (b, Some(true))])
+        {
+            turn += 1;
+            let along = Along { axis: rank as u32 - 1, backward, columns: 0 };
+            let kernel = recurrence(rank, along, if turn % 2 == 0 { F32 } else { F64 }, leaves);
+            let along = Along { columns: columns(&kernel, &analyse(&kernel), &along), ..along };
+            assert_eq!(along.columns, 32);
+            let extent = [vec![2, 3, 33, 9], vec![2, 35, 65], vec![40, 71]][4 - rank].clone();
+            let launch = launch(&kernel, &extent, along, turn % 2 == 0, &mut rng);
+            let wanted = expected(&kernel, &launch, along);
+            for (narrow, columns) in [(true, 32), (false, 8)] {
+                let along = Along { columns, ..along };
+                let plain = Plan { narrow, ..planned(&kernel, &launch, Dialect::OpenCl, along, false) };
+                let plan = Plan { block: Plan::mapping_of_lines(&along), ..plain };
+                let source = source(&kernel, &plan);
+                assert!(source.text.contains("tile_u"), "{}", source.text);
+                let mut found = launch.clone();
+                let (_, raised) = pocl::run(&kernel, &plan, &source, &mut found, 0);
+                assert!(raised.is_none(), "{}", source.text);
+                for (a, b) in contents(&wanted, 0).into_iter().zip(contents(&found.grids, 0)) {
+                    assert!(same(a.2, b.2), "{along:?} at {:?}: {:?}, not {:?}\n{}", a.0, b.2, a.2, source.text);
+                }
+                let cuda = Plan { block: plan.block, ..planned(&kernel, &launch, Dialect::Cuda, along, false) };
+                nvrtc::compile(&emitted(&kernel, &Plan { by_value: if cuda.many { 4 } else { 0 }, ..cuda }));
+            }
+        }
+    }
+}
+
+/// Lines along other axes, of one axis, of elements of several components, and of what is read under a condition alone
+/// go cell by cell.
+#[test]
+fn other_lines_go_cell_by_cell() {
+    let of = |rank: usize, axis: u32, element: ElementType| {
+        let along = Along { axis, backward: false, columns: 0 };
+        let kernel = recurrence(rank, along, element, None);
+        columns(&kernel, &analyse(&kernel), &along)
+    };
+    assert_eq!([of(3, 1, F64), of(1, 0, F64), of(3, 2, V3), of(3, 2, F64)], [0, 0, 0, 32]);
+}
+
 /// A thread takes a line: there are as many threads as lines.
 #[test]
 fn threads_cover_lines() {
-    let kernel = recurrence(3, Along { axis: 2, backward: false }, F64, None);
-    let along = Along { axis: 2, backward: false };
+    let kernel = recurrence(3, Along { axis: 2, backward: false, columns: 0 }, F64, None);
+    let along = Along { axis: 2, backward: false, columns: 0 };
     let launch = launch(&kernel, &[2, 2, 2], along, false, &mut Rng(5));
     let plan = Plan { block: [64, 1, 1], ..planned(&kernel, &launch, Dialect::Cuda, along, false) };
     assert_eq!(plan.blocks(&[5, 130, 1000]), [3, 5, 1]);
-    let along = Some(Along { axis: 0, backward: false });
+    let along = Some(Along { axis: 0, backward: false, columns: 0 });
     assert_eq!(Plan { along, ..plan.clone() }.blocks(&[5, 130, 1000]), [16, 130, 1]);
     assert_eq!(Plan { along, ..plan.clone() }.blocks(&[5]), [1, 1, 1]);
     assert_eq!(Plan { along, ..plan }.blocks(&[0, 3, 3]), [0, 0, 0]);

@@ -86,7 +86,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
             None if plan.along.is_some() => {
                 segments::threads(&mut shared, &mut main);
                 cache::regions(&mut shared, &mut main);
-                line::along(&mut shared, &mut main, body);
+                line::along(&mut shared, &mut main, body, analysis);
             }
             None => {
                 segments::threads(&mut shared, &mut main);

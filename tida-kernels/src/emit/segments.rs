@@ -137,8 +137,12 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
         let (start, stretch, march) = (shared.own("start"), numbered(shared, 0), shared.own("march"));
         text.line(format!("const i32 {start} = {stretch} * {march};"));
     }
+    // Threads of chunks without a line of their own help to fetch and to store.
+    let chunks = shared.plan.along.is_some_and(|along| along.columns > 0);
+    let all = if chunks { axes.len().saturating_sub(1) } else { axes.len() };
     let tests: Vec<String> = axes
         .into_iter()
+        .take(all)
         .map(|axis| {
             if marches && axis == 0 {
                 let (start, extent) = (shared.own("start"), shared.field(Field::Extent(0)));
@@ -148,7 +152,9 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
             format!("{t} >= {}{extent}", if shared.plan.narrow { "(i32)" } else { "" })
         })
         .collect();
-    text.line(format!("if ({}) return;", tests.join(" || ")));
+    if !tests.is_empty() {
+        text.line(format!("if ({}) return;", tests.join(" || ")));
+    }
     if marches {
         let (start, end, march) = (shared.own("start"), shared.own("end"), shared.own("march"));
         let extent = format!("(i32){}", shared.field(Field::Extent(0)));

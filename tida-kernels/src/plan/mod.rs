@@ -12,6 +12,7 @@ pub mod fuse;
 pub mod ghosts;
 pub mod join;
 pub mod joint;
+pub mod lines;
 pub mod maps;
 pub mod march;
 pub(crate) mod reads;
@@ -164,6 +165,8 @@ pub struct Along {
     pub axis: u32,
     /// From the last cell to the first.
     pub backward: bool,
+    /// Columns of the chunks in which lines along the last axis go through memory that threads share; 0 if they do not.
+    pub columns: u32,
 }
 
 /// Threads of a block where nothing else is asked for.
@@ -221,8 +224,8 @@ impl Plan {
     }
 
     /// The same for threads that each take a line.
-    pub fn mapping_of_lines() -> [u32; 3] {
-        [LINES, 1, 1]
+    pub fn mapping_of_lines(along: &Along) -> [u32; 3] {
+        [if along.columns > 0 { lines::ROWS } else { LINES }, 1, 1]
     }
 
     /// The axes of a kernel of so many axes along which threads lie beside one another, the slowest first.

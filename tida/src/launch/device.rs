@@ -11,12 +11,12 @@ use tida_kernels::plan::auto::{Boxes, has_room, march};
 use tida_kernels::plan::cache::{Cache, Cached};
 use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::wide::Beside;
-use tida_kernels::plan::{Along, Dialect, Goal, Math, Plan, threads};
+use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
 
 use super::blocks::BlockList;
 use super::cache::{Asked, Tiles, tiles};
 use super::capture::{CAPTURE, Captures, integers};
-use super::geometry::{colours, cut_to_fit, whole_words};
+use super::geometry::{along, colours, cut_to_fit, whole_words};
 use super::launched::Launched;
 use super::maps::Maps;
 use super::native::NativeForm;
@@ -618,10 +618,8 @@ impl DeviceLaunch<'_> {
                 layouts.push(array.layout);
             }
         }
-        let along = self.order.map(|Order { axis, backward }| {
-            let axis = (axis + self.prepared.kernel.rank).saturating_sub(4) as u32;
-            Along { axis, backward }
-        });
+        let chunks = facts.gpu && !self.checked && !self.prepared.is_coded && wish.block.is_none();
+        let along = self.order.map(|order| along(&order, self.prepared, chunks));
         let tiles = self.tiles(wish, facts, (extent, cells));
         let march = self.march(wish, facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
@@ -633,8 +631,8 @@ impl DeviceLaunch<'_> {
         let mut block = match (self.goal, &tiles) {
             (Goal::Segments(_), _) => [256, 1, 1],
             (_, Some(tiles)) => tiles.block,
-            _ => wish.block.unwrap_or_else(|| match &self.order {
-                Some(_) if facts.gpu => Plan::mapping_of_lines(),
+            _ => wish.block.unwrap_or_else(|| match &along {
+                Some(along) if facts.gpu => Plan::mapping_of_lines(along),
                 _ => self.prepared.usual_block(facts, &threads, &beside),
             }),
         };

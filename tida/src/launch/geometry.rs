@@ -3,12 +3,22 @@
 use smallvec::SmallVec;
 use tida_kernels::element::ElementType;
 use tida_kernels::emit::Field;
-use tida_kernels::plan::{Colours, Plan, SEGMENT};
+use tida_kernels::plan::lines::columns;
+use tida_kernels::plan::{Along, Colours, Plan, SEGMENT};
 
 use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
+use super::prepare::Prepared;
 use crate::grid::GridBox;
 use crate::memory::layout::WideRegion;
 use crate::program::colour::CellColour;
+use crate::program::order::Order;
+
+/// How the cells of a kernel run along an axis; in chunks, if they may.
+pub(super) fn along(Order { axis, backward }: &Order, prepared: &Prepared, chunks: bool) -> Along {
+    let axis = (axis + prepared.kernel.rank).saturating_sub(4) as u32;
+    let along = Along { axis, backward: *backward, columns: 0 };
+    Along { columns: if chunks { columns(&prepared.kernel, &prepared.analysis, &along) } else { 0 }, ..along }
+}
 
 impl DeviceLaunch<'_> {
     /// A word of the geometry of a box.
