@@ -19,10 +19,11 @@ fn steps(acc: &TileAcc, (places, overlap): (usize, usize), mut dice: Dice) -> Ve
     let ends = dice.pick(&[Boundary::Periodic, Boundary::ReflectEven, Boundary::Fixed(0.5)]);
     let sides = dice.pick(&[Boundary::Periodic, Boundary::ReflectEven, Boundary::Extrapolate(1), Boundary::Open]);
     let builder = TileArray::<f64, 2>::builder([rows, 70]).regions([regions, 1]).ghost([2, 1]).overlap(overlap);
-    let builder = builder.boundary_axis(0, ends).boundary_axis(1, sides);
+    let centering = [dice.pick(&[Centering::Cell, Centering::Face]), Centering::Cell];
+    let builder = builder.boundary_axis(0, ends).boundary_axis(1, sides).centering(centering);
     let (mut u, mut v) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
-    let mut source =
-        TileArray::<f64, 2>::builder([rows, 70]).regions([regions, 1]).overlap(overlap).build(acc).unwrap();
+    let source = TileArray::<f64, 2>::builder([rows, 70]).regions([regions, 1]).centering(centering);
+    let mut source = source.overlap(overlap).build(acc).unwrap();
     let salt = dice.roll(100);
     u.fill(|at| value(at, salt)).unwrap();
     source.fill(|at| value(at, salt + 1)).unwrap();

@@ -46,6 +46,10 @@ pub struct Configuration {
     pub slow: bool,
     /// A simulated device copies both ways with one engine.
     pub one_engine: bool,
+    /// So many places of the kind share the arrays, of programs for which that can be.
+    pub parts: usize,
+    /// Planes that these have of one another as cells, of arrays that can have them.
+    pub overlap: usize,
 }
 
 impl Default for Configuration {
@@ -64,11 +68,23 @@ impl Default for Configuration {
             timeline: false,
             slow: false,
             one_engine: false,
+            parts: 1,
+            overlap: 0,
         }
     }
 }
 
 impl Configuration {
+    /// The devices of all places, as `devices` names them: `TIDA_SOAK_DEVICES` says of how many they are.
+    fn names(&self) -> String {
+        let devices = std::env::var("TIDA_SOAK_DEVICES").ok().and_then(|count| count.parse().ok()).unwrap_or(1);
+        let numbers: Vec<String> = (0..self.parts).map(|n| (n % devices).to_string()).collect();
+        match self.place {
+            Place::Cpu | Place::Sim => format!("{}:{}", self.place.name(), self.parts),
+            Place::OpenCl | Place::Cuda => format!("{}:{}", self.place.name(), numbers.join(",")),
+        }
+    }
+
     /// An accelerator, with room for so many bytes of arrays where there is not room for all.
     ///
     /// # Errors
@@ -85,17 +101,22 @@ impl Configuration {
                 1 => Fuse::Off,
                 n => Fuse::Steps(n),
             });
+        let simulated = || {
+            let device = if self.slow { device.clone().kernels(1e5, 0.0) } else { device.clone() };
+            if self.one_engine { device.copy_engines(1) } else { device }
+        };
         builder = match self.place {
+            _ if self.parts > 1 => builder.devices([self.names()]),
             Place::Cpu => builder.device(Device::Cpu),
-            Place::Sim => {
-                let device = if self.slow { device.clone().kernels(1e5, 0.0) } else { device.clone() };
-                builder.simulate(if self.one_engine { device.copy_engines(1) } else { device })
-            }
+            Place::Sim => builder,
             Place::OpenCl => builder.device(Device::OpenCl),
             Place::Cuda => builder.device(Device::Cuda),
         };
         if self.files {
             builder = builder.backed_by(std::env::temp_dir());
+        }
+        if self.place == Place::Sim {
+            builder = builder.simulate(simulated());
         }
         if self.room > 1 {
             builder = builder.memory_limit(limit);

@@ -425,12 +425,13 @@ impl Program {
     }
 
     /// Leaves out what arrays in files do not have: cuts along other axes, one axis, a first one that is periodic,
-    /// packing, views of regions, ghosts that kernels set between several of them, and loops on other sides.
+    /// packing, views of regions, ghosts that kernels set between several of them, loops on other sides, and places.
     pub fn lie_in_files(&mut self) {
         if self.axes() == 1 {
             self.configuration.files = false;
             return;
         }
+        self.configuration.parts = 1;
         self.regions[1..].fill(1);
         let several = self.regions[0] > 1;
         for array in &mut self.arrays {
@@ -484,6 +485,29 @@ impl Program {
     pub fn needs_whole(&self) -> bool {
         let needs = |step: &Step<'_>| matches!(step, Step::Op { op: Op::Sweep { kernel: Kernel::Far, .. }, .. });
         self.steps().iter().any(needs)
+    }
+
+    /// How many places share its arrays: no more than there are regions along the first axis, and one alone where it
+    /// does what several cannot.
+    pub fn places(&self) -> usize {
+        let line = self.axes() == 1 && self.arrays.iter().any(|array| array.nodes[0]);
+        let alone = |step: &Step<'_>| match step {
+            Step::Op { op: Op::Grown { .. }, .. } => true,
+            Step::Op { op: Op::Max { .. } | Op::Sum { .. } | Op::Later { .. }, .. } => line,
+            _ => false,
+        };
+        let one = self.needs_whole() || self.steps().iter().any(alone);
+        if one { 1 } else { self.configuration.parts.min(self.regions[0]).max(1) }
+    }
+
+    /// The planes that places have of one another as cells.
+    pub fn overlap(&self) -> usize {
+        let ghosts = self.arrays.iter().flat_map(|array| array.ghost[0]).max().unwrap_or(0);
+        let cuts = cuts(self.shape[0], self.regions[0], self.axes() == 1);
+        let thinnest = cuts.windows(2).map(|ends| ends[1] - ends[0]).min().unwrap_or(0);
+        let planes = self.configuration.overlap.min(thinnest);
+        let along = self.axes() > 1 && self.regions[1..].iter().all(|regions| *regions == 1);
+        if self.places() > 1 && along && planes >= ghosts { planes } else { 0 }
     }
 
     /// How many regions it has.

@@ -8,6 +8,7 @@ use tida::prelude::*;
 use tida::{Number, SimDevice};
 
 use crate::composites::Wave;
+use crate::configuration::Configuration;
 use crate::kernels::{Arguments, Kernel, record};
 use crate::oracle::{Field, Plain, Seen, fixed, open, part, places};
 use crate::program::{Array, Face, Op, Part, Program, Scalar, Side as Where, Step, Storage, Tiles, along};
@@ -302,7 +303,9 @@ fn limit<T>(program: &Program) -> u64 {
     let largest = program.arrays.iter().map(bytes).max().unwrap_or(0);
     // What is read as a whole is there as a whole, beside what is written.
     let whole = if program.needs_whole() { 3 * largest * regions } else { 0 };
-    (all / program.configuration.room).max(6 * largest).max(whole) as u64
+    // Regions at borders have more planes.
+    let grown = if program.overlap() > 0 { 3 } else { 1 };
+    ((all / program.configuration.room).max(6 * largest).max(whole) * grown) as u64
 }
 
 fn index<const D: usize>(at: [i64; 4]) -> [i64; D] {
@@ -334,7 +337,8 @@ where
     Dim<[usize; D]>: Dimension,
 {
     fn new(program: &'a Program, device: &SimDevice) -> tida::Result<Self> {
-        let acc = program.configuration.build(limit::<T>(program), device)?;
+        let configuration = Configuration { parts: program.places(), ..program.configuration.clone() };
+        let acc = configuration.build(limit::<T>(program), device)?;
         let mut arrays = Vec::new();
         for (n, array) in program.arrays.iter().enumerate() {
             let mut of = build::<T, D>(program, array, &acc, None)?;
@@ -630,7 +634,8 @@ fn build<T: Subject, const D: usize>(
     }
     builder = builder
         .regions(std::array::from_fn(|d| program.regions[d]))
-        .ghost(std::array::from_fn::<[usize; 2], D, _>(|d| array.ghost[d]));
+        .ghost(std::array::from_fn::<[usize; 2], D, _>(|d| array.ghost[d]))
+        .overlap(program.overlap());
     if array.storage != Storage::Raw {
         builder = builder.storage(format(array.storage));
     }

@@ -97,6 +97,9 @@ fn configurations(program: &Program, with: &mut With<'_>) {
     let place = program.configuration.place;
     let plain = Configuration { place, ..Configuration::default() };
     with(&|p| p.configuration = plain.clone());
+    let parted =
+        Configuration { parts: program.configuration.parts, overlap: program.configuration.overlap, ..plain.clone() };
+    with(&|p| p.configuration = parted.clone());
     with(&|p| p.configuration.threads = 1);
     with(&|p| p.configuration.look_ahead = plain.look_ahead);
     with(&|p| p.configuration.room = 1);
@@ -109,6 +112,9 @@ fn configurations(program: &Program, with: &mut With<'_>) {
     with(&|p| p.configuration.timeline = false);
     with(&|p| p.configuration.slow = false);
     with(&|p| p.configuration.one_engine = false);
+    with(&|p| p.configuration.parts = 1);
+    with(&|p| p.configuration.parts = 2);
+    with(&|p| p.configuration.overlap = 0);
     with(&|p| p.seed = 1);
 }
 

@@ -79,6 +79,9 @@ impl Display for Program {
         for (name, _) in flags.iter().filter(|(_, on)| *on) {
             write!(f, " {name}=1")?;
         }
+        if c.parts > 1 {
+            write!(f, " parts={} overlap={}", c.parts, c.overlap)?;
+        }
         writeln!(f)?;
         for array in &self.arrays {
             let faces = list(array.faces.iter().map(|[low, high]| format!("{}:{}", low.word(), high.word())));
@@ -260,6 +263,8 @@ impl FromStr for Program {
             timeline: on.flag("timeline"),
             slow: on.flag("slow"),
             one_engine: on.flag("one_engine"),
+            parts: if on.find("parts").is_some() { on.number("parts")? } else { 1 },
+            overlap: if on.find("overlap").is_some() { on.number("overlap")? } else { 0 },
         };
         let (regions, scalar, seed) = (words.numbers("regions")?, words.named("of")?, words.number("seed")?);
         let mut arrays = Vec::new();

@@ -10,7 +10,7 @@ use crate::grid::GridBox;
 use crate::launch::prepare::Prepared;
 use crate::memory::ages::Ages;
 use crate::memory::copies::{Copies, Edge, Swept, mixed};
-use crate::memory::layout::Layout;
+use crate::memory::layout::{Centering, Layout};
 use crate::record::sweep::SweepKey;
 use crate::tile::Tile;
 
@@ -51,13 +51,15 @@ pub(super) fn over_copies<const D: usize>(
         let plan = &prepared.args[n];
         let halo = plan.halo.as_ref().map_or((0, 0), |halo| halo[0]);
         let stale = halo != (0, 0) && array.tracker.ages.is_stale_allowed();
-        array.level.is_none() && plan.others.is_empty() && !stale
+        let owned = |layout: &Layout<D>| (layout.owned.lo[0], layout.owned.hi[0]);
+        array.level.is_none() && plan.others.is_empty() && !stale && owned(array.layout) == owned(layout)
     };
     let across = (1..D).all(|d| tile.cells.lo[d] <= layout.owned.lo[d] && layout.owned.hi[d] <= tile.cells.hi[d]);
     if !across || !tiled(infos).all(knows) {
         return None;
     }
-    let computes_with_it = steps.coordinates & 1 != 0;
+    // Copies of the other end have other coordinates than that; and of faces, the first and the last are two.
+    let has_ends = steps.coordinates & 1 != 0 || layout.centering[0] == Centering::Face;
     let planes = std::array::from_fn(|side| {
         let (wraps, cells) = (layout.wraps(side), &tile.cells);
         let (at_end, in_loop) = match side {
@@ -67,7 +69,7 @@ pub(super) fn over_copies<const D: usize>(
                 (cells.hi[0] == layout.owned.hi[0], end <= tile.all.hi[0])
             }
         };
-        let runs = at_end && in_loop && !(wraps && computes_with_it);
+        let runs = at_end && in_loop && !(wraps && has_ends);
         let have = tiled(infos).map(|(_, array)| array.layout.overlap()[side]).min();
         have.filter(|_| runs).unwrap_or(0).min(layout.overlap()[side])
     });
