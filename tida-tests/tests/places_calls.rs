@@ -271,7 +271,7 @@ fn blocks(acc: &TileAcc, places: usize, mut dice: Dice) -> Vec<u64> {
     let mut u = builder.build(acc).unwrap();
     let mut solid = u.cut_mask();
     let (rare, salt) = (1 + dice.roll(6), dice.roll(1000));
-    solid.fill(|at| value(at, salt) as usize % rare == 0).unwrap();
+    solid.fill(|at| (value(at, salt) as usize).is_multiple_of(rare)).unwrap();
     let active = ActiveBlocks::new(&solid, [1 + dice.roll(4), 8 << dice.roll(3)], |solid| solid).unwrap();
     u.fill(|at| value(at, 8)).unwrap();
     let mut next = u.clone();

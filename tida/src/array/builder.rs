@@ -370,9 +370,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// Arrays that go together in one loop need it alike. Planes are computed twice for loops over all tiles, whole
     /// regions, of kernels that write one array, read others at constant distances and cannot fail; after any other
     /// loop that writes the array the next fill sends planes. So it does where a kernel computes with the coordinate of
-    /// the first axis (`at[0]`), or arrays are centred on faces along it, if that axis is periodic, and where arrays of a
-    /// loop are centred in different ways along it. Arrays of one axis, and those that are cut along other axes
-    /// too, have none.
+    /// the first axis (`at[0]`), or arrays are centred on faces along it, if that axis is periodic, and where arrays of
+    /// a loop are centred in different ways along it. Arrays of one axis, and those that are cut along other axes too,
+    /// have none.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -384,7 +384,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// for _ in 0..8 {
     ///     u.fill_ghosts()?; // sends planes twice
     ///     for tile in next.tiles() {
-    ///         compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = 0.5 * (u[at - [1, 0]] + u[at + [1, 0]])))?;
+    ///         compute(&tile, (&mut next, &u), kernel!(|next, u, at| {
+    ///             next[at] = 0.5 * (u[at - [1, 0]] + u[at + [1, 0]]);
+    ///         }))?;
     ///     }
     ///     std::mem::swap(&mut u, &mut next);
     /// }

@@ -1,8 +1,8 @@
 //! Reductions of arrays on several places.
 //!
 //! The order of a reduction is fixed by its box: a list of segments, folded by 64. A part of an array has a run of that
-//! list. Each place makes its own run, on its device if the arrays are there, which folds the groups of the list that it
-//! has whole. One place folds what all have found, so that no bit depends on the places.
+//! list. Each place makes its own run, on its device if the arrays are there, which folds the groups of the list that
+//! it has whole. One place folds what all have found, so that no bit depends on the places.
 
 use std::any::TypeId;
 use std::panic::Location;

@@ -51,7 +51,7 @@ pub(crate) struct FoldedRun {
 
 #[derive(Debug)]
 struct RunLists {
-    _values: Option<Memory>,
+    values: Option<Memory>,
     segments: Memory,
     groups: Option<Memory>,
 }
@@ -104,18 +104,18 @@ impl Cells {
         let (_, entries) = self.entries();
         let list = |entries: u64| device.table(entries as usize * self.partial_bytes());
         let lists = RunLists {
-            _values: split.then(|| device.table(self.whole.cells() * self.scalar.size())).transpose()?,
+            values: split.then(|| device.table(self.whole.cells() * self.scalar.size())).transpose()?,
             segments: list(entries)?,
             groups: groups.then(|| list(entries.div_ceil(TWICE))).transpose()?,
         };
         queue.enqueue(|| {
-            let out = lists._values.as_ref().unwrap_or(&lists.segments);
+            let out = lists.values.as_ref().unwrap_or(&lists.segments);
             let fold = Some((Line { cells: self.whole }, out));
             let launch = DeviceLaunch { goal: self.goal(), fold, ..launch.reborrow() };
             // SAFETY: the caller's promise; the list has room for every segment of the line, the values for every cell.
             launched = Some(unsafe { launch.enqueue(queue, &self.boxes)? });
             // SAFETY: the lists live as long as what is given here.
-            unsafe { self.fold_run(queue, &lists, (of_values.as_ref(), tree.as_ref())) }
+            unsafe { self.fold_run(queue, &lists, [of_values.as_ref(), tree.as_ref()]) }
         })?;
         Ok(folded(launched, Some(lists)))
     }
@@ -131,10 +131,10 @@ impl Cells {
         &self,
         queue: &Queue<'_>,
         lists: &RunLists,
-        (of_values, tree): (Option<&Arc<dyn Kernel>>, Option<&Arc<dyn Kernel>>),
+        [of_values, tree]: [Option<&Arc<dyn Kernel>>; 2],
     ) -> Result<(), Error> {
         let (whole, (rows, entries)) = (&self.whole, self.entries());
-        if let (Some(kernel), Some(values)) = (of_values, &lists._values) {
+        if let (Some(kernel), Some(values)) = (of_values, &lists.values) {
             let (rows, cells, lo) =
                 (rows.to_ne_bytes(), (whole.hi[3] - whole.lo[3]).to_ne_bytes(), whole.lo[3].to_ne_bytes());
             let places = [Argument::Memory(values), Argument::Memory(&lists.segments)];
