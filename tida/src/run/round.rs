@@ -14,15 +14,13 @@ use crate::memory::ghosts::owed::Owed;
 use crate::memory::node::{DeviceWork, Done, Queue};
 use crate::memory::tracker::{Mode, Tracker};
 
+/// Steps that run as one launch: from which region on, how, and what each of them launches.
+pub(crate) type Several = (usize, Together, Arc<[Arc<dyn Launch>]>);
+
 /// What one launch of a round does, or a fill.
 pub(crate) enum Piece {
     /// A sweep, or the first of steps that run as one launch.
-    Sweep {
-        sweep: Arc<Sweep>,
-        name: &'static str,
-        recorded: &'static Location<'static>,
-        steps: Option<(usize, Together, Arc<[Arc<dyn Launch>]>)>,
-    },
+    Sweep { sweep: Arc<Sweep>, name: &'static str, recorded: &'static Location<'static>, steps: Option<Several> },
     /// A fill of ghosts.
     Fill(DeviceWork),
 }
@@ -50,8 +48,11 @@ struct Known {
     fused: Vec<u32>,
 }
 
-/// Whether ghosts of each array are owed; nothing while some array is on its way, or its ghosts are.
-fn owed(queue: &Queue<'_>, arrays: &[RoundArray]) -> Option<Vec<(Arc<Memory>, Option<Arc<Owed>>)>> {
+/// The memory of an array, and what is owed of its ghosts.
+type State = (Arc<Memory>, Option<Arc<Owed>>);
+
+/// The state of each array; nothing while some array is on its way, or its ghosts are.
+fn state_of(queue: &Queue<'_>, arrays: &[RoundArray]) -> Option<Vec<State>> {
     let of = |array: &RoundArray| {
         let storage = array.tracker.storage();
         let memory = storage.settled_memory()?;
@@ -65,11 +66,12 @@ fn owed(queue: &Queue<'_>, arrays: &[RoundArray]) -> Option<Vec<(Arc<Memory>, Op
 
 impl Known {
     /// Whether it is of such a state.
-    fn is_of(&self, captured: u64, state: &[(Arc<Memory>, Option<Arc<Owed>>)]) -> bool {
-        let same = |((memory, owes, _), (now, owed)): (&(Weak<Memory>, bool, _), &(Arc<Memory>, Option<_>))| {
+    fn is_of(&self, captured: u64, state: &[State]) -> bool {
+        let mut both = self.arrays.iter().zip(state);
+        let same = both.all(|((memory, owes, _), (now, owed))| {
             std::ptr::eq(memory.as_ptr(), Arc::as_ptr(now)) && *owes == owed.is_some()
-        };
-        self.captured == captured && self.arrays.len() == state.len() && self.arrays.iter().zip(state).all(same)
+        });
+        self.captured == captured && self.arrays.len() == state.len() && same
     }
 }
 
@@ -91,7 +93,7 @@ impl Tape {
     ) -> Result<Done, Error> {
         queue.device.counts.round();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = owed(queue, &arrays);
+        let state = state_of(queue, &arrays);
         if let (Some(known), Some(state)) = (&mut *known, &state)
             && known.is_of(captured, state)
         {
@@ -110,7 +112,7 @@ impl Tape {
                 ends.push(unsafe { piece.put(&queue, &mut fused)? });
             }
         }
-        let after = owed(queue, &arrays);
+        let after = state_of(queue, &arrays);
         *known = notes.and_then(Notes::complete).zip(state.zip(after)).map(|(launches, (before, after))| {
             let array = |((memory, owes), (_, left)): ((Arc<Memory>, Option<_>), (_, _))| {
                 (Arc::downgrade(&memory), owes.is_some(), left)

@@ -103,8 +103,7 @@ impl CudaGraph {
 
 impl Drop for CudaGraph {
     fn drop(&mut self) {
-        if let (Ok(driver), Some(destroy)) = (self.context.enter(), self.context.driver.cuGraphExecDestroy) {
-            let _ = driver;
+        if let (Ok(_), Some(destroy)) = (self.context.enter(), self.context.driver.cuGraphExecDestroy) {
             // SAFETY: made by `captured`, destroyed once; no launch of it is under way.
             let code = unsafe { destroy(self.raw) };
             self.context.ignore("cuGraphExecDestroy", code);
