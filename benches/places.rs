@@ -8,7 +8,8 @@
 //! cargo bench --bench places -- target/references/heat_two "cuda:0;cuda:0,0;cuda:0,1" 128,256,512
 //! ```
 //!
-//! The second argument names devices, as `TileAccBuilder::devices` takes them: each is compared with the first. The
+//! The second argument names devices, as `TileAccBuilder::devices` takes them: each is compared with the first. With
+//! `cuda:0,1@8` places have 8 planes of their neighbours as cells (`TileArrayBuilder::overlap`), and steps may fuse. The
 //! third one lists cells along each axis of a place. Values are compared before anything is timed.
 
 use std::process::Command;
@@ -59,18 +60,25 @@ fn react(fields: &mut [Field; 2], next: &mut [Field; 2]) -> tida::Result<()> {
 }
 
 /// A field of values that are the same wherever the array lies.
-fn field(acc: &TileAcc, cells: [usize; 3]) -> tida::Result<Field> {
-    let mut u = TileArray::<f64, 3>::builder(cells).ghost(1).boundary(Boundary::Periodic).build(acc)?;
+fn field(acc: &TileAcc, cells: [usize; 3], overlap: usize) -> tida::Result<Field> {
+    let builder = TileArray::<f64, 3>::builder(cells).ghost(1).boundary(Boundary::Periodic);
+    let mut u = builder.overlap(overlap).build(acc)?;
     for tile in u.tiles() {
         compute(&tile, &mut u, kernel!(|u, at| u[at] = ((at[0] * 31 + at[1] * 17 + at[2] * 7) % 101) as f64 / 101.0))?;
     }
     Ok(u)
 }
 
+/// The devices that a name stands for, and planes of neighbours.
+fn devices_of(names: &str) -> (&str, Option<usize>) {
+    let parts = names.split_once('@').and_then(|(devices, planes)| Some((devices, planes.parse().ok()?)));
+    parts.map_or((names, None), |(devices, planes)| (devices, Some(planes)))
+}
+
 /// Some cells of both programs after a few steps on few cells, as bits.
-fn seen(acc: &TileAcc) -> tida::Result<Vec<u64>> {
+fn seen(acc: &TileAcc, overlap: usize) -> tida::Result<Vec<u64>> {
     let cells = [24, 20, 70];
-    let (mut u, mut v) = (field(acc, cells)?, field(acc, cells)?);
+    let (mut u, mut v) = (field(acc, cells, overlap)?, field(acc, cells, overlap)?);
     let mut next = [u.like()?, v.like()?];
     (0..4).try_for_each(|_| heat(&mut v, &mut next[1]))?;
     let mut all = v.read_box(v.domain())?;
@@ -106,13 +114,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // From how many bytes of arrays on sweeps compute their edges first.
     let edges = std::env::var("TIDA_PLACES_EDGES").ok().and_then(|bytes| bytes.parse().ok());
     let accelerator = |names: &str| {
-        let builder = TileAcc::builder().devices([names]).fuse(Fuse::Off);
+        let (names, overlap) = devices_of(names);
+        let fuse = if overlap.is_some() { Fuse::Auto } else { Fuse::Off };
+        let builder = TileAcc::builder().devices([names]).fuse(fuse);
         if let Some(bytes) = edges { builder.edges_from(bytes) } else { builder }.build()
     };
-    let expected = seen(&accelerator(devices[0])?)?;
+    let expected = seen(&accelerator(devices[0])?, 0)?;
     for names in &devices {
-        let builder = TileAcc::builder().devices([*names]).edges_from(0);
-        if seen(&builder.build()?)? != expected {
+        let (names, overlap) = devices_of(names);
+        let builder = TileAcc::builder().devices([names]).edges_from(0);
+        // No more than the thinnest part has.
+        if seen(&builder.build()?, overlap.unwrap_or(0).min(4))? != expected {
             return Err(format!("{names} gives other bits than {}", devices[0]).into());
         }
     }
@@ -137,7 +149,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let all = rate * places as f64;
                 println!("{names}, {size}^3 a place, {name}: {:.4} ms, {all:.1} Gcell/s, {scaling:.3}", seconds * 1e3);
             };
-            let mut u = field(&acc, cells)?;
+            let overlap = devices_of(names).1.unwrap_or(0);
+            let mut u = field(&acc, cells, overlap)?;
             let mut next = u.like()?;
             said("heat", 0, seconds(&acc, size * size * size, || heat(&mut u, &mut next))?);
             // It has twice as many arrays.

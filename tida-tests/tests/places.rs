@@ -288,7 +288,7 @@ fn mistakes_in_strips_are_found() {
 fn a_timeline_has_all_places() {
     use tida::acc::SpanKind;
     let acc = TileAcc::builder().devices(["sim:3"]).threads(2).timeline(true).edges_from(0).build().unwrap();
-    let (mut u, mut next) = heat(&acc, [24, 8, 64], true);
+    let (mut u, mut next) = heat(&acc, ([24, 8, 64], 0), true);
     (0..3).for_each(|_| step(&mut u, &mut next));
     let timeline = acc.timeline().unwrap();
     let of = |kind: SpanKind, place: usize| {
