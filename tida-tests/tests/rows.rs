@@ -130,6 +130,16 @@ fn run(acc: &TileAcc, regions: usize, boundaries: [Boundary<[f32; 3]>; 3], steps
     values.iter().flat_map(|array| array.iter().flatten().map(|x| x.to_bits())).collect()
 }
 
+/// A region that keeps its cells is read after its neighbour was swept.
+#[test]
+fn a_region_may_keep_its_cells() {
+    let Some(acc) = on_a_device(TileAcc::builder()) else { return };
+    let boundaries = [Boundary::Fixed([0.25, 1.0, 0.5]), Boundary::Periodic, Boundary::Fixed([0.25, 1.0, 0.5])];
+    let steps = [Step::Grown, Step::One { region: 0 }, Step::One { region: 0 }];
+    let [got, want] = [&acc, &on_cpu()].map(|acc| run(acc, 2, boundaries, &steps, 0));
+    assert!(got == want, "{} of {} values differ", got.iter().zip(&want).filter(|(a, b)| a != b).count(), got.len());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]

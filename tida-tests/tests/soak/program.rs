@@ -431,7 +431,7 @@ impl Program {
             self.configuration.files = false;
             return;
         }
-        self.configuration.parts = 1;
+        (self.configuration.parts, self.configuration.overlap) = (1, 0);
         self.regions[1..].fill(1);
         let several = self.regions[0] > 1;
         for array in &mut self.arrays {

@@ -79,7 +79,7 @@ impl Display for Program {
         for (name, _) in flags.iter().filter(|(_, on)| *on) {
             write!(f, " {name}=1")?;
         }
-        if c.parts > 1 {
+        if c.parts > 1 || c.overlap > 0 {
             write!(f, " parts={} overlap={}", c.parts, c.overlap)?;
         }
         writeln!(f)?;

@@ -146,8 +146,8 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     Ok(())
 }
 
-/// Records that all places give one another what they have beyond borders, of arrays of an accelerator; says which parts
-/// need no fill of their own then.
+/// Records that all places give one another what they have beyond borders, of arrays of an accelerator; says which
+/// parts need no fill of their own then.
 pub(crate) fn give_copies(fills: &[&Fill], acc: &TileAcc, recorded: &'static Location<'static>) -> Filled {
     let parted = || fills.iter().filter(|fill| !fill.routes.is_empty());
     let exchanged: Vec<Exchanged<'_>> = parted().map(|fill| (fill.parts.as_slice(), fill.routes.as_slice())).collect();

@@ -68,6 +68,11 @@ impl Owed {
 }
 
 impl Owed {
+    /// Whether the array has one region.
+    pub(crate) fn is_of_one_region(&self) -> bool {
+        self.ghosts.layout.regions.len() == 1
+    }
+
     /// Whether there is a ghost to fill.
     pub(crate) fn has_some(&self) -> bool {
         self.faces.iter().flatten().any(|beyond| beyond.layers > 0)

@@ -12,7 +12,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::ffi::{c_char, c_int, c_uchar, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 
 use libloading::Library;
 
@@ -274,7 +274,7 @@ functions! {
         // Since CUDA 11.4: what a stream is given becomes a graph.
         cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) -> CUresult;
         cuStreamEndCapture(CUstream, *mut CUgraph) -> CUresult;
-        cuGraphInstantiateWithFlags(*mut CUgraphExec, CUgraph, u64) -> CUresult;
+        cuGraphInstantiateWithFlags(*mut CUgraphExec, CUgraph, c_ulonglong) -> CUresult;
         cuGraphLaunch(CUgraphExec, CUstream) -> CUresult;
         cuGraphExecDestroy(CUgraphExec) -> CUresult;
         cuGraphDestroy(CUgraph) -> CUresult;

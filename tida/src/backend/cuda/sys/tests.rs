@@ -25,6 +25,7 @@ fn in_c(ty: &str) -> String {
         "c_int" => "int",
         "c_uchar" => "unsigned char",
         "c_uint" => "unsigned int",
+        "c_ulonglong" => "unsigned long long",
         "c_void" => "void",
         "f32" => "float",
         "u64" => "cuuint64_t",
