@@ -39,7 +39,8 @@ fn steps(acc: &TileAcc, counts: &[usize]) -> (Vec<u64>, Stats) {
 }
 
 fn acc(compile: Compile) -> Option<TileAcc> {
-    on_a_device(TileAcc::builder().fuse(Fuse::Steps(3)).pause(Duration::from_secs(600)).compile(compile))
+    let builder = TileAcc::builder().fuse(Fuse::Steps(3)).rounds(false);
+    on_a_device(builder.pause(Duration::from_secs(600)).compile(compile))
 }
 
 /// What the processes below do.

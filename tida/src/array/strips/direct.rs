@@ -43,7 +43,10 @@ impl Direct {
         let has_room = |place: usize| kept.get(place).is_some_and(Option::is_some);
         let all = |pair: &Pair| {
             let mut given = carried(arrays, *pair).0.into_iter();
-            reads(pair) && has_room(pair.0) && has_room(pair.1) && given.all(|(strips, _)| strips.takes_ghosts() && !strips.gives_ghosts())
+            reads(pair)
+                && has_room(pair.0)
+                && has_room(pair.1)
+                && given.all(|(strips, _)| strips.takes_ghosts() && !strips.gives_ghosts())
         };
         let direct: Vec<Pair> = pairs.iter().filter(|pair| all(pair)).copied().collect();
         let mut owed = Vec::new();
@@ -96,10 +99,13 @@ impl Direct {
             let last = take.iter().map(|(_, tracker)| tracker).filter(|tracker| is_last(tracker));
             let owed = last.filter_map(|tracker| Some((tracker.storage().clone(), self.owed_of(tracker)?.clone())));
             let owed: Vec<(Arc<Storage>, Arc<Owed>)> = owed.collect();
+            // Who reads any of these ghosts comes after it: only then does it see that they are owed.
+            let left = take.iter().map(|(_, tracker)| tracker).filter(|tracker| is_last(tracker));
+            let left = left.filter_map(|tracker| Some((tracker.clone(), self.owed_of(tracker)?.ghosts_around())));
             let waits = fault != Some(StripFault::MissingWait);
             let read = give.iter().map(|(strips, tracker)| (tracker.clone(), strips.boxes().given.clone()));
             let written = take.iter().map(|(strips, tracker)| (tracker.clone(), strips.boxes().taken.clone()));
-            let (read, written): (Vec<StripBoxes>, Vec<StripBoxes>) = (read.collect(), written.collect());
+            let (read, written): (Vec<StripBoxes>, Vec<StripBoxes>) = (read.collect(), written.chain(left).collect());
             let work = StripWork { planes: planes(&give), waits, work: work(give, take, owed, recorded) };
             place.core().record_strips(Taken { recorded, read: &read, written: &written, after: bring }, work);
         }

@@ -73,6 +73,20 @@ impl Owed {
         self.ghosts.layout.regions.len() == 1
     }
 
+    /// All ghosts of a part, with its region.
+    pub(crate) fn ghosts_around(&self) -> Arc<[(usize, GridBox<4>)]> {
+        let beyond = |(number, region): (usize, &WideRegion)| {
+            let (valid, grown) = (region.valid, region.grown);
+            (0..4).flat_map(move |axis| {
+                let (mut low, mut high) = (grown, grown);
+                (low.hi[axis], high.lo[axis]) = (valid.lo[axis], valid.hi[axis]);
+                [(number, low), (number, high)]
+            })
+        };
+        let all = self.ghosts.layout.regions.iter().enumerate().flat_map(beyond);
+        all.filter(|(_, cells)| !cells.is_empty()).collect()
+    }
+
     /// Whether there is a ghost to fill.
     pub(crate) fn has_some(&self) -> bool {
         self.faces.iter().flatten().any(|beyond| beyond.layers > 0)
