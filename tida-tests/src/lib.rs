@@ -3,6 +3,7 @@
 pub mod common;
 pub mod folder;
 pub mod places;
+pub mod ranks;
 pub mod several;
 
 use tida::acc::{Compile, TileAccBuilder};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::panic::Location;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tida_kernels::KernelError;
 
@@ -113,6 +113,54 @@ pub enum ErrorKind {
     Format,
     /// Any other argument that does not fit.
     Argument,
+    /// Ranks that cannot start, do not run the same program, or have ended; what arrays on several ranks do not do.
+    Ranks,
+}
+
+impl ErrorKind {
+    const ALL: [ErrorKind; 16] = [
+        ErrorKind::Ranks,
+        ErrorKind::Shape,
+        ErrorKind::Ghost,
+        ErrorKind::StaleGhost,
+        ErrorKind::Cuts,
+        ErrorKind::Boundary,
+        ErrorKind::Race,
+        ErrorKind::Kernel,
+        ErrorKind::OutOfRange,
+        ErrorKind::Division,
+        ErrorKind::Panic,
+        ErrorKind::Device,
+        ErrorKind::Memory,
+        ErrorKind::Io,
+        ErrorKind::Format,
+        ErrorKind::Argument,
+    ];
+
+    /// A number for it, the same in all processes of a program.
+    pub(crate) fn number(self) -> u64 {
+        ErrorKind::ALL.iter().position(|kind| *kind == self).unwrap_or(0) as u64
+    }
+
+    /// The kind of a number.
+    pub(crate) fn of_number(number: u64) -> ErrorKind {
+        ErrorKind::ALL.get(number as usize).copied().unwrap_or(ErrorKind::Ranks)
+    }
+}
+
+/// The error that was made last, if that is kept.
+static LAST: Mutex<Option<Error>> = Mutex::new(None);
+static KEEPS_LAST: AtomicBool = AtomicBool::new(false);
+
+/// From now on the last error is kept: a rank that ends before the others says why.
+#[cfg(feature = "mpi")]
+pub(crate) fn keep_last() {
+    KEEPS_LAST.store(true, Ordering::Relaxed);
+}
+
+/// The error that was made last, if that is kept.
+pub(crate) fn last_error() -> Option<Error> {
+    LAST.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 impl Error {
@@ -123,25 +171,31 @@ impl Error {
         found: impl Into<String>,
         advice: impl Into<String>,
     ) -> Error {
-        Error {
-            inner: Arc::new(Inner {
-                kind,
-                tried: tried.into(),
-                found: found.into(),
-                advice: advice.into(),
-                recorded: None,
-                failure: None,
-                cell: None,
-                others: Others::default(),
-                source: None,
-            }),
+        Error::kept(Inner {
+            kind,
+            tried: tried.into(),
+            found: found.into(),
+            advice: advice.into(),
+            recorded: None,
+            failure: None,
+            cell: None,
+            others: Others::default(),
+            source: None,
+        })
+    }
+
+    fn kept(inner: Inner) -> Error {
+        let error = Error { inner: Arc::new(inner) };
+        if KEEPS_LAST.load(Ordering::Relaxed) {
+            *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
         }
+        error
     }
 
     fn with(self, change: impl FnOnce(&mut Inner)) -> Error {
         let mut inner = Arc::unwrap_or_clone(self.inner);
         change(&mut inner);
-        Error { inner: Arc::new(inner) }
+        Error::kept(inner)
     }
 
     /// The same error with more that was found, and what to do of that.

@@ -127,6 +127,7 @@ mod macros;
 mod memory;
 mod parallel;
 mod program;
+mod ranks;
 mod record;
 mod run;
 mod sealed;
@@ -137,7 +138,7 @@ mod variables;
 #[doc(hidden)]
 pub mod __private;
 
-pub use acc::{Compile, Device, Fuse, Stats, Streamed, StreamedBy, TileAcc, TileAccBuilder, Timeline};
+pub use acc::{Compile, Device, Fuse, Ranks, Stats, Streamed, StreamedBy, TileAcc, TileAccBuilder, Timeline};
 /// The format of an array's values. See [`array::TileArrayBuilder::storage`] and
 /// [`field_storage`](array::TileArrayBuilder::field_storage).
 ///

@@ -2,6 +2,7 @@
 
 mod choice;
 mod places;
+pub(super) mod ranks;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
@@ -11,6 +12,7 @@ use tida_kernels::plan::Math;
 
 use self::choice::Choice;
 use self::places::Beside;
+pub use self::ranks::Ranks;
 use super::describe::Missed;
 use super::{Handle, TileAcc, settings};
 use crate::backend::cpu::Caches;
@@ -23,6 +25,7 @@ use crate::device::timeline::Recorder;
 use crate::error::{Error, ErrorKind};
 use crate::memory::backing::{FailAfter, Folder};
 use crate::memory::ghosts::borders::StripFault;
+use crate::ranks::FakeRank;
 use crate::record::driver::{Core, EDGES_FROM, PATIENCE, PAUSE, Waits, start_threads};
 use crate::run::chain::wave::Host;
 
@@ -177,6 +180,8 @@ pub struct TileAccBuilder {
     /// Those of several places, as they were named.
     devices: Option<Vec<String>>,
     strip_fault: Option<StripFault>,
+    ranks: Option<Ranks>,
+    fake_ranks: Option<FakeRank>,
     choice: Choice,
     threads: Option<usize>,
     look_ahead: Option<usize>,
@@ -592,9 +597,10 @@ impl TileAccBuilder {
     /// A device that is not there or not in this build; one that cannot be simulated; a setting that cannot be, by the
     /// builder or by a variable of the environment. Variables are looked at whatever the device.
     pub fn build(&self) -> Result<TileAcc, Error> {
-        match self.places()? {
-            Some(places) => self.start_places(&places),
-            None => self.clone().start(None),
+        let places = self.places()?;
+        match (self.world()?, places) {
+            (None, None) => self.clone().start(None),
+            (world, places) => self.start_places(places.as_deref(), world),
         }
     }
 
@@ -689,6 +695,7 @@ impl TileAccBuilder {
             handle: Arc::new(Handle {
                 core,
                 places: Vec::new(),
+                world: None,
                 device,
                 hybrid,
                 folder,

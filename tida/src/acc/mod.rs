@@ -10,9 +10,10 @@ pub use crate::device::timeline::{Busy, Span, SpanKind, Stats, Timeline};
 #[doc(hidden)]
 pub use crate::record::models;
 pub use crate::run::streamed::{Streamed, StreamedBy};
-pub use builder::{Compile, Device, Fuse, TileAccBuilder};
+pub use builder::{Compile, Device, Fuse, Ranks, TileAccBuilder};
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +26,9 @@ use crate::memory::ghosts::borders::StripFault;
 use crate::memory::node::{Done, Node, Queue, Work};
 use crate::memory::tracker::Touch;
 use crate::memory::transport::{Transport, Within};
+#[doc(hidden)]
+pub use crate::ranks::FakeRank;
+use crate::ranks::World;
 use crate::record::driver::Core;
 use crate::record::wait::outside_kernels;
 use describe::Missed;
@@ -59,6 +63,8 @@ struct Handle {
     core: Arc<Core>,
     /// The places, as accelerators of their own, if they are several: this one has nothing of its own then.
     places: Vec<TileAcc>,
+    /// The ranks of the program, if this is an accelerator of several: the places are those of this rank.
+    world: Option<Arc<World>>,
     device: Device,
     /// Loops run on both sides if they do not say where.
     hybrid: bool,
@@ -74,6 +80,14 @@ struct Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        if let Some(world) = &self.world {
+            // Others may wait for what is still under way here.
+            if !std::thread::panicking() && self.core.threads.pool.current_thread_index().is_none() {
+                self.places.iter().for_each(|place| drop(place.core().flush()));
+                self.places.iter().for_each(|place| place.core().wait_for_all());
+            }
+            world.leave();
+        }
         if !self.places.is_empty() {
             return;
         }
@@ -274,6 +288,9 @@ impl TileAcc {
     /// [`ErrorKind::Argument`]: an accelerator that was built without [`TileAccBuilder::timeline`].
     pub fn timeline(&self) -> Result<Timeline, Error> {
         outside_kernels("give the timeline of an accelerator")?;
+        if let [one] = self.handle.places.as_slice() {
+            return one.timeline();
+        }
         if !self.handle.places.is_empty() {
             self.places().iter().try_for_each(|place| place.core().flush())?;
             let of = |place: &TileAcc| Ok((place.recorder()?.zero(), place.timeline()?));
@@ -459,6 +476,45 @@ impl TileAcc {
         }
     }
 
+    /// The number of this rank, from 0 on. See [`TileAccBuilder::ranks`]; without ranks it is 0.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().device(Device::Cpu).build()?;
+    /// assert_eq!((acc.rank(), acc.ranks()), (0, 1));
+    /// # Ok(()) }
+    /// ```
+    pub fn rank(&self) -> usize {
+        self.world().map_or(0, |world| world.rank())
+    }
+
+    /// How many ranks run the program; 1 without ranks. See [`TileAccBuilder::ranks`].
+    pub fn ranks(&self) -> usize {
+        self.world().map_or(1, |world| world.ranks())
+    }
+
+    /// The ranks of the program, if they may be several.
+    pub(crate) fn world(&self) -> Option<&Arc<World>> {
+        self.handle.world.as_ref()
+    }
+
+    /// The places of all ranks: so many.
+    pub(crate) fn all_places(&self) -> usize {
+        self.places().len() * self.ranks()
+    }
+
+    /// The places of this rank, by their numbers among those of all.
+    pub(crate) fn places_here(&self) -> Range<usize> {
+        let first = self.places().len() * self.rank();
+        first..first + self.places().len()
+    }
+
+    /// The rank of a place.
+    pub(crate) fn rank_of(&self, place: usize) -> usize {
+        place / self.places().len()
+    }
+
     /// The folder whose files have the values of arrays, if there is one.
     pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
         self.handle.folder.as_ref()
@@ -469,11 +525,18 @@ impl TileAcc {
         self.handle.strip_fault
     }
 
-    /// What carries messages from one of its places to another.
+    /// A place of this rank, by its number among those of all.
+    pub(crate) fn place(&self, number: usize) -> Option<&TileAcc> {
+        self.places().get(number.checked_sub(self.places_here().start)?)
+    }
+
+    /// What carries messages from one place to another, of this rank. What goes to another rank and comes from there is
+    /// handed over to who sends it, and by who receives it.
     pub(crate) fn transport(&self, from: usize, to: usize) -> Arc<dyn Transport> {
-        let places = self.handle.places.len();
-        let of_pair = self.handle.transports.get(from * places + to);
-        of_pair.cloned().unwrap_or_else(|| Arc::new(Within::between(None, None)))
+        let (here, places) = (self.places_here(), self.handle.places.len());
+        let both = here.contains(&from) && here.contains(&to);
+        let of_pair = both.then(|| self.handle.transports.get((from - here.start) * places + to - here.start));
+        of_pair.flatten().cloned().unwrap_or_else(|| Arc::new(Within::between(None, None)))
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -6,10 +6,12 @@
 //! what is none, which no setting understands.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use tida_kernels::plan::fuse::Asked;
 
-use super::builder::{Compile, Device, Fuse};
+use super::builder::ranks::seconds;
+use super::builder::{Compile, Device, Fuse, Ranks};
 use crate::backend::chosen::Chosen;
 use crate::bytes::bytes_from;
 use crate::device::plans::Without;
@@ -296,6 +298,32 @@ pub(super) fn device() -> Result<Option<Device>, Error> {
     })
 }
 
+/// Whether the program runs on several ranks, as the environment variable `TIDA_RANKS` says.
+///
+/// # Errors
+/// A variable that is not understood.
+pub(super) fn ranks() -> Result<Ranks, Error> {
+    ranks_from(text_of("TIDA_RANKS").as_deref())
+}
+
+fn ranks_from(text: Option<&str>) -> Result<Ranks, Error> {
+    match text {
+        None | Some("off") => Ok(Ranks::Off),
+        Some("mpi") => Ok(Ranks::Mpi),
+        Some(other) => Err(not_understood("TIDA_RANKS", other, "set it to mpi or off, or unset it")),
+    }
+}
+
+/// How long a rank waits for another one, as the environment variable `TIDA_RANKS_TIMEOUT` says.
+///
+/// # Errors
+/// A variable that is not understood.
+pub(super) fn ranks_timeout() -> Result<Option<Duration>, Error> {
+    let Some(text) = text_of("TIDA_RANKS_TIMEOUT") else { return Ok(None) };
+    let advice = "set it to a number of seconds, or unset it to wait for ever";
+    seconds(&text).map(Some).ok_or_else(|| not_understood("TIDA_RANKS_TIMEOUT", &text, advice))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -343,6 +371,18 @@ mod tests {
         let error = compile_from(Some("later")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Argument);
         assert!(error.to_string().contains("TIDA_COMPILE") && error.found().contains("`later`"), "{error}");
+    }
+
+    #[test]
+    fn ranks_are_those_of_mpi_or_off() {
+        assert_eq!(
+            [None, Some("off"), Some("mpi")].map(|t| ranks_from(t).unwrap()),
+            [Ranks::Off, Ranks::Off, Ranks::Mpi]
+        );
+        let error = ranks_from(Some("4")).unwrap_err();
+        assert!(error.tried().ends_with("TIDA_RANKS") && error.found() == "`4`", "{error}");
+        assert_eq!(seconds("2.5"), Some(Duration::from_millis(2500)));
+        assert_eq!(["0", "-1", "soon", "inf", "1e300"].map(seconds), [None; 5]);
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::memory::row::Row;
 use crate::memory::rows::Shared;
 use crate::memory::storage::Storage;
 use crate::parallel;
+use crate::ranks::not_on_ranks;
 
 /// Largest number of cells along an axis.
 const LONGEST: usize = 1 << 40;
@@ -453,6 +454,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             ),
         })?;
         let layout = layout.coded(coding);
+        if self.everywhere && acc.ranks() > 1 {
+            return Err(not_on_ranks(self.tried(), "`.everywhere()`"));
+        }
         if self.everywhere && acc.places().len() > 1 {
             return TileArray::on_all_places(acc, layout, boundaries);
         }
@@ -464,6 +468,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
                 return Err(self.error(kind, found, advice));
             }
             let overlap = self.overlapping(&layout.cuts, layers.len())?;
+            if overlap > 0 && acc.ranks() > 1 {
+                return Err(not_on_ranks(self.tried(), "`.overlap(..)`"));
+            }
             return TileArray::of_places(acc, layout, boundaries, (&layers, overlap));
         }
         let array = TileArray::here(acc, Arc::new(layout), Arc::new(boundaries), &Arc::default())?;
@@ -491,7 +498,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
 
     /// The layers of regions that each place has, if the accelerator has several; cuts finer where that is needed.
     fn shared(&self, cuts: &mut Cuts<D>, acc: &TileAcc) -> Result<Option<Vec<std::ops::Range<usize>>>, Error> {
-        let (places, block) = (acc.places().len(), block::<D>());
+        let (places, block) = (acc.all_places(), block::<D>());
         let Some(cells) = &self.distribution else {
             return Ok((places > 1).then(|| share(cuts, places, block)));
         };
@@ -526,7 +533,11 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     }
 
     fn error(&self, kind: ErrorKind, found: impl Into<String>, advice: impl Into<String>) -> Error {
-        Error::new(kind, format!("build an array of {} with shape {:?}", T::TYPE, self.cells), found, advice)
+        Error::new(kind, self.tried(), found, advice)
+    }
+
+    fn tried(&self) -> String {
+        format!("build an array of {} with shape {:?}", T::TYPE, self.cells)
     }
 
     /// The format of each component, of which these are the paths.

@@ -6,8 +6,10 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::panic::Location;
 use std::path::Path;
+use std::sync::Arc;
 
 use zip::read::ZipFile;
 use zip::result::ZipError;
@@ -17,8 +19,10 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::TileArray;
 use super::files::{self, BUFFER, reading_failed, write_whole, writing_failed};
 use super::npy::{MAGIC, NpyPart};
+use super::ranks::write_shared;
 use crate::error::{Error, ErrorKind};
 use crate::memory::element::Element;
+use crate::ranks::World;
 use crate::sealed::Sealed;
 
 /// An array of any element type and number of axes, to be saved or restored with others: a [`TileArray`], and nothing
@@ -54,6 +58,8 @@ trait Files {
     /// Checks all of a file but its values, of which it may read some.
     fn check(&self, part: usize, file: &mut dyn Read, length: u64, tried: &str) -> Result<(), Error>;
     fn read(&mut self, part: usize, file: &mut dyn Read, length: u64, tried: &str) -> Result<(), Error>;
+    /// The ranks that it lies on, if it does not lie on one.
+    fn world(&self) -> Option<&Arc<World>>;
 }
 
 impl<T: Element, const D: usize> Sealed for TileArray<T, D> {}
@@ -84,6 +90,10 @@ impl<T: Element, const D: usize> Files for TileArray<T, D> {
     #[track_caller]
     fn make_way(&mut self) -> Result<(), Error> {
         TileArray::make_way(self)
+    }
+
+    fn world(&self) -> Option<&Arc<World>> {
+        self.acc.world().filter(|_| self.is_parted())
     }
 
     fn write(&self, part: usize, file: &mut dyn Write, tried: &str) -> Result<(), Error> {
@@ -141,11 +151,12 @@ const LONGEST_NAME: usize = 60_000;
 pub fn save(path: impl AsRef<Path>, arrays: &[(&str, &dyn Saved)]) -> Result<(), Error> {
     let path = path.as_ref();
     let tried = format!("save {} arrays to {}", arrays.len(), path.display());
-    let mut names = HashSet::new();
+    let (mut names, mut ready, mut world) = (HashSet::new(), Ok(()), None);
     for (name, array) in arrays {
         check_name(name, &tried)?;
         let Kept(array) = array.kept();
-        array.ready()?;
+        ready = ready.and(array.ready());
+        world = world.or(array.world());
         for file in array.suffixes().iter().map(|suffix| format!("{name}{suffix}")) {
             if !names.insert(file.clone()) {
                 let found = format!("{file:?} twice");
@@ -161,17 +172,34 @@ pub fn save(path: impl AsRef<Path>, arrays: &[(&str, &dyn Saved)]) -> Result<(),
             Error::new(ErrorKind::Argument, &*tried, e.to_string(), advice)
         }
     };
-    write_whole(path, &tried, |file| {
+    let write = |file: &mut BufWriter<&File>| {
         let mut zip = ZipWriter::new(UntilFailure::new(file));
+        let mut written = Ok(());
         for (name, array) in arrays {
             let Kept(array) = array.kept();
             for (part, suffix) in array.suffixes().iter().enumerate() {
-                zip.start_file(format!("{name}{suffix}"), options).map_err(failed)?;
-                array.write(part, &mut zip, &tried)?;
+                let started = zip.start_file(format!("{name}{suffix}"), options).map_err(failed);
+                // Other ranks give their values even if there is no room for them.
+                written = written.and(started).and(array.write(part, &mut zip, &tried));
+                if written.is_err() && world.is_none() {
+                    return written;
+                }
             }
         }
-        zip.finish().map(|_| ()).map_err(failed)
-    })
+        written.and(zip.finish().map(|_| ()).map_err(failed))
+    };
+    let Some(world) = world else {
+        ready?;
+        return write_whole(path, &tried, write);
+    };
+    world.call(format_args!("save {} arrays", arrays.len()), Location::caller());
+    let no_file = || {
+        let files = |array: &dyn Files| {
+            (0..array.suffixes().len()).try_for_each(|part| array.write(part, &mut io::sink(), &tried))
+        };
+        arrays.iter().try_for_each(|(_, array)| files(array.kept().0))
+    };
+    write_shared(world, ready, (path, &tried), (write, no_file), Location::caller())
 }
 
 /// Sets the valid values of a set of arrays from a file that [`save`] or `numpy.savez` wrote, each by its name. Ghosts

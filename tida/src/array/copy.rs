@@ -253,7 +253,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if !self.is_parted() {
             self.copy_into(&copy);
         }
-        self.parts.iter().zip(&copy.parts).for_each(|(part, copy)| part.copy_into(copy));
+        self.parts_here().for_each(|number| self.parts[number].copy_into(&copy.parts[number]));
         Ok(copy)
     }
 

@@ -135,9 +135,15 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
             "use one call for the arrays of each accelerator",
         ));
     }
-    let lacks = |fill: &&Fill| !Due::of(&fill.tracker).fresh && !fill.has_copies();
-    let filled = give_copies(&fills.iter().filter(lacks).collect::<SmallVec<[&Fill; 4]>>(), &acc, recorded);
-    for (number, place) in acc.places().iter().enumerate() {
+    // What goes to other ranks is decided by the program alone.
+    let shared = acc.ranks() > 1;
+    let lacks = |fill: &&Fill| shared || !(Due::of(&fill.tracker).fresh || fill.has_copies());
+    let call = acc.world().map_or(0, |world| {
+        let shapes: Vec<&[usize]> = fills.iter().map(|fill| &fill.shape[..]).collect();
+        world.call(format_args!("fill_ghosts of {shapes:?}"), recorded)
+    });
+    let filled = give_copies(&fills.iter().filter(lacks).collect::<SmallVec<[&Fill; 4]>>(), (&acc, call), recorded);
+    for (number, place) in acc.places_here().zip(acc.places()) {
         let here = fills.iter().filter_map(|fill| fill.tracker_at(number)).filter(|tracker| !filled.has(tracker));
         let here: SmallVec<[&Arc<Tracker>; 4]> = here.collect();
         fill_at(place, &here, recorded)?;
@@ -146,13 +152,17 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     Ok(())
 }
 
-/// Records that all places give one another what they have beyond borders, of arrays of an accelerator; says which
-/// parts need no fill of their own then.
-pub(crate) fn give_copies(fills: &[&Fill], acc: &TileAcc, recorded: &'static Location<'static>) -> Filled {
+/// Records that all places give one another what they have beyond borders, of arrays of an accelerator, in a call of
+/// this number; says which parts need no fill of their own then.
+pub(crate) fn give_copies(
+    fills: &[&Fill],
+    (acc, call): (&TileAcc, u64),
+    recorded: &'static Location<'static>,
+) -> Filled {
     let parted = || fills.iter().filter(|fill| !fill.routes.is_empty());
     let exchanged: Vec<Exchanged<'_>> = parted().map(|fill| (fill.parts.as_slice(), fill.routes.as_slice())).collect();
     let leaves: Vec<bool> = parted().map(|fill| !Due::of(&fill.tracker).fixed).collect();
-    let filled = exchange(acc, (&exchanged, &leaves), acc.strip_fault(), recorded);
+    let filled = exchange((acc, call), (&exchanged, &leaves), acc.strip_fault(), recorded);
     fills.iter().filter_map(|fill| fill.tracker.ages.copies()).for_each(|copies| copies.given());
     filled
 }
@@ -166,8 +176,8 @@ pub(crate) fn give(fills: &[Fill], (from, to): (usize, usize), recorded: &'stati
     let exchanged: Vec<Exchanged<'_>> =
         fills.iter().zip(&routes).map(|(fill, routes)| (fill.parts.as_slice(), routes.as_slice())).collect();
     let fault = acc.strip_fault().filter(|fault| *fault != StripFault::Lost);
-    // No fill was asked for.
-    exchange(acc, (&exchanged, &vec![false; fills.len()]), fault, recorded);
+    // No fill was asked for, and ranks are not asked to.
+    exchange((acc, 0), (&exchanged, &vec![false; fills.len()]), fault, recorded);
 }
 
 /// What a fill has to do of an array.
@@ -319,6 +329,7 @@ pub trait GhostFill {
 pub struct Fill {
     acc: TileAcc,
     tracker: Arc<Tracker>,
+    shape: SmallVec<[usize; 4]>,
     /// Of an array on several places, those with its parts, and what they give one another.
     parts: Vec<(TileAcc, Arc<Tracker>)>,
     routes: Vec<Route>,
@@ -332,6 +343,8 @@ pub(crate) trait Fillable: std::fmt::Debug {
     fn as_fill(&self) -> Fill;
     /// How many places have a part of it.
     fn places(&self) -> usize;
+    /// How many ranks it lies on, or can: 1 where it is on this one alone.
+    fn ranks(&self) -> usize;
 }
 
 impl<T: Element, const D: usize> Fillable for TileArray<T, D> {
@@ -339,11 +352,16 @@ impl<T: Element, const D: usize> Fillable for TileArray<T, D> {
         let routes = self.placed.as_ref().map_or_else(Vec::new, |placed| placed.routes.clone());
         let parts = self.parts.iter().map(|part| (part.acc.clone(), part.tracker.clone())).collect();
         let ghost = self.layout.ghost.first().map_or([0; 2], |ghost| ghost.map(|planes| planes as i64));
-        Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), parts, routes, ghost }
+        let shape = SmallVec::from_slice(&self.layout.shape);
+        Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), shape, parts, routes, ghost }
     }
 
     fn places(&self) -> usize {
         self.parts.len().max(1)
+    }
+
+    fn ranks(&self) -> usize {
+        if self.is_parted() { self.acc.ranks() } else { 1 }
     }
 }
 
@@ -361,7 +379,7 @@ impl Fill {
     /// What it has on a place.
     fn tracker_at(&self, place: usize) -> Option<&Arc<Tracker>> {
         match self.parts.as_slice() {
-            [] => Some(&self.tracker).filter(|_| place == 0),
+            [] => Some(&self.tracker).filter(|_| place == self.acc.places_here().start),
             parts => parts.get(place).map(|(_, tracker)| tracker),
         }
     }

@@ -1,5 +1,6 @@
 //! Reading and writing values from the host.
 
+use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TileArray;
@@ -82,11 +83,21 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if !self.is_parted() {
             return self.read_parts(&cells, count, &self.owned(&cells));
         }
+        let shared = self.shared_call("read_box", Location::caller());
         self.start_all()?;
+        match shared {
+            Some((world, call)) => self.read_ranks(world, call, &cells, count),
+            None => self.read_here(&cells, count),
+        }
+    }
+
+    /// The values of what this rank has of a box.
+    #[track_caller]
+    pub(super) fn read_here(&self, cells: &GridBox<D>, count: usize) -> Result<Vec<T>, Error> {
         let mut values = Vec::new();
         reserve(&mut values, count)?;
         // Parts are runs of the first axis: what they have follows one another.
-        self.each_part_of(&cells, |part, cells| {
+        self.each_part_of(cells, |part, cells| {
             values.extend(part.read_parts(&cells, cells.cells(), &part.owned(&cells))?);
             Ok(())
         })?;
@@ -121,6 +132,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if cells == self.layout.domain() {
             return self.write_rows(&cells, &value);
         }
+        self.shared_call("write_box", Location::caller());
         self.start_all()?;
         if self.is_parted() {
             return self.each_part_mut(&cells, |part, cells| part.write_parts(&part.owned(&cells), &value));
@@ -153,7 +165,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub fn read_grown_box(&self, region: usize, cells: GridBox<D>) -> Result<Vec<T>, Error> {
         let count = self.check_grown("read", region, &cells)?;
         self.start_all()?;
-        if let Some((part, region)) = self.part_of(region) {
+        if let Some((part, of_part)) = self.part_of(region) {
+            self.check_here(part, || format!("read cells and ghosts of region {region}"))?;
+            let region = of_part;
             return self.parts[part].read_parts(&cells, count, &[(region, cells.widen())]);
         }
         self.read_parts(&cells, count, &[(region, cells.widen())])
@@ -185,6 +199,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let extent = cells.extent();
         let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
         self.start_all()?;
+        // Where another rank has the region, it makes the same call.
         for (part, region) in self.parts_of(region) {
             self.parts[part].write_parts(&[(region, cells.widen())], &value)?;
         }
@@ -221,6 +236,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         cells: &GridBox<D>,
         value: &(impl Fn([i64; D], usize) -> T + Sync),
     ) -> Result<(), Error> {
+        self.shared_call("write values", Location::caller());
         self.start_all()?;
         if self.is_parted() {
             return self.each_part_mut(cells, |part, cells| part.write_rows(&cells, value));

@@ -231,6 +231,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         cells: &GridBox<D>,
         (mut values, to): (Vec<T>, Arc<OnceLock<Vec<T>>>),
     ) -> Result<BoxValues<T>, Error> {
+        self.check_box_here(cells, "read a box later")?;
         let parts = self.of_parts(cells);
         let one = &self.parts[parts.first().map_or(0, |(number, _)| *number)];
         if parts.len() < 2 {

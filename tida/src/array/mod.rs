@@ -14,6 +14,7 @@ mod later;
 mod npy;
 mod parts;
 pub(crate) mod places;
+mod ranks;
 mod report;
 mod strips;
 mod taken;

@@ -5,6 +5,7 @@
 //! itself has no memory: what is done with it is done with its parts.
 
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::Arc;
 
 use super::TileArray;
@@ -17,6 +18,7 @@ use crate::memory::copies::Copies;
 use crate::memory::element::Element;
 use crate::memory::ghosts::borders::StripFault;
 use crate::memory::layout::{Centering, Cuts, Layout};
+use crate::ranks::World;
 
 /// How an array lies on several places.
 #[derive(Debug)]
@@ -26,6 +28,10 @@ pub(crate) struct Placed<const D: usize> {
     pub everywhere: bool,
     /// What goes from one part to another when ghosts are filled.
     pub routes: Vec<Route>,
+    /// The regions of this rank: all of them without ranks.
+    pub here: Range<usize>,
+    /// There are several ranks.
+    pub is_on_ranks: bool,
 }
 
 /// The part of an array on a place.
@@ -126,21 +132,36 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Some((part.place, region - part.first))
     }
 
-    /// The parts of a box, each with the number of the array's part that has it, in the order of rows.
+    /// The parts of this rank.
+    pub(super) fn parts_here(&self) -> Range<usize> {
+        let here = self.acc.places_here();
+        here.start.min(self.parts.len())..here.end.min(self.parts.len())
+    }
+
+    /// The parts of a box that this rank has, each with the number of the array's part that has it, in the order of
+    /// rows.
     pub(super) fn of_parts(&self, cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
-        within(self.owners(), cells)
+        self.within(self.owners().len(), cells)
     }
 
     /// The same of a box that changes: with all parts that have some of it.
     pub(super) fn changed_parts(&self, cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
-        within(&self.parts, cells)
+        self.within(self.parts.len(), cells)
     }
 
-    /// The numbers of the parts that have a region, and the region's number there.
+    fn within(&self, parts: usize, cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
+        let here = self.parts_here();
+        let numbers = here.start..here.end.min(parts);
+        let parts = numbers.map(|number| (number, self.parts[number].layout.owned.intersect(cells)));
+        parts.filter(|(_, cells)| !cells.is_empty()).collect()
+    }
+
+    /// The numbers of the parts of this rank that have a region, and the region's number there.
     pub(super) fn parts_of(&self, region: usize) -> Vec<(usize, usize)> {
+        let here = self.parts_here();
         match self.is_everywhere() && region < self.regions() {
-            true => (0..self.parts.len()).map(|part| (part, region)).collect(),
-            false => self.part_of(region).into_iter().collect(),
+            true => here.map(|part| (part, region)).collect(),
+            false => self.part_of(region).into_iter().filter(|(part, _)| here.contains(part)).collect(),
         }
     }
 
@@ -167,6 +188,49 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 others.iter_mut().try_for_each(|other| other.write_box(cells, &values))
             }
         }
+    }
+
+    /// The part of a box that a rank has: a run of its rows.
+    pub(super) fn of_rank(&self, rank: usize, cells: &GridBox<D>) -> GridBox<D> {
+        let parts = (0..self.owners().len()).filter(|number| self.acc.rank_of(*number) == rank);
+        let parts = parts.map(|number| self.parts[number].layout.owned.intersect(cells));
+        let all = parts.filter(|part| !part.is_empty()).reduce(|mut all, part| {
+            all.hi[0] = part.hi[0];
+            all
+        });
+        all.unwrap_or(GridBox { lo: cells.lo, hi: cells.lo })
+    }
+
+    /// That this rank has a part; `what` the caller wants of it.
+    ///
+    /// # Errors
+    /// The rank that has it.
+    pub(super) fn check_here(&self, part: usize, what: impl FnOnce() -> String) -> Result<(), Error> {
+        if self.acc.world().is_none() || self.parts_here().contains(&part) {
+            return Ok(());
+        }
+        let found = format!("that it lies on rank {}, and this is rank {}", self.acc.rank_of(part), self.acc.rank());
+        let advice =
+            "go over the tiles of the array, which are those of this rank; `read_box` gives all ranks the values";
+        Err(Error::new(ErrorKind::Ranks, what(), found, advice))
+    }
+
+    /// That this rank has all of a box; `tried` says what the caller wants of it.
+    ///
+    /// # Errors
+    /// The rank that has some of it.
+    pub(super) fn check_box_here(&self, cells: &GridBox<D>, tried: &str) -> Result<(), Error> {
+        let parts = self.owners().iter().enumerate();
+        parts.filter(|(_, part)| part.layout.owned.overlaps(cells)).try_for_each(|(number, _)| {
+            self.check_here(number, || format!("{tried} in the box {:?}..{:?}", cells.lo, cells.hi))
+        })
+    }
+
+    /// Says that this rank makes a call that all ranks make, if the array lies on several.
+    pub(super) fn shared_call(&self, what: &str, recorded: &Location<'_>) -> Option<(&Arc<World>, u64)> {
+        let world = self.acc.world().filter(|_| self.is_parted())?;
+        let call = world.call(format_args!("{what} of {} {:?}", T::TYPE, self.layout.shape), recorded);
+        Some((world, call))
     }
 
     /// Runs `f` on each part that has some of a box; gives the failure of the work that was recorded first.
@@ -201,6 +265,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// A box of several parts.
     pub(super) fn with_all(&self, cells: &GridBox<D>, tried: &str) -> Result<&TileArray<T, D>, Error> {
+        self.check_box_here(cells, tried)?;
         match self.of_parts(cells).as_slice() {
             [] => Ok(self.parts.first().unwrap_or(self)),
             [(number, _)] => Ok(&self.parts[*number]),
@@ -230,7 +295,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let parts = self.parts.iter().map(|part| part.like_of(ages)).collect::<Result<Vec<_>, _>>()?;
         let (planar, regional) = (self.tracker.planar().cloned(), self.tracker.regional().cloned());
         let of = (self.layout.clone(), self.boundaries.clone());
-        let memory = if parts.is_empty() { self.layout.clone() } else { Arc::new(self.layout.part(0..0, false)) };
+        // What lies on several places, or on another rank, has no memory.
+        let is_here = parts.is_empty() && self.storage.regions() > 0;
+        let memory = if is_here { self.layout.clone() } else { Arc::new(self.layout.part(0..0, false)) };
         let row = self.storage.shared_row();
         let mut array = TileArray::with_memory(&self.acc, of, &memory, row, (ages, planar, regional))?;
         (array.parts, array.placed) = (parts, self.placed.clone());
@@ -252,12 +319,23 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let periodic = boundaries.any(0, 0, |boundary| matches!(boundary, super::Boundary::Periodic))
             || (overlap > 0 && layout.ghost[0] == [0, 0]);
         let of_layer = layout.regions.len() / layout.cuts.regions()[0].max(1);
+        let nothing = Arc::new(layout.part(0..0, false));
         let (mut parts, mut places) = (Vec::new(), Vec::new());
-        for (place, (layers, acc)) in layers.iter().zip(acc.places()).enumerate() {
+        let (here, mut regions) = (acc.places_here(), None);
+        for (place, layers) in layers.iter().enumerate() {
             let part = Layout { part: place, ..layout.part(layers.clone(), periodic) };
             let layout = Arc::new(part.overlapping(overlap).ok_or_else(too_large)?);
-            parts.push(TileArray::here(acc, layout.clone(), boundaries.clone(), &ages)?);
-            places.push(PartOf { place, layout, first: layers.start * of_layer });
+            let first = layers.start * of_layer;
+            if here.contains(&place) {
+                let acc = &acc.places()[place - here.start];
+                parts.push(TileArray::here(acc, layout.clone(), boundaries.clone(), &ages)?);
+                let start = regions.map_or(first, |regions: Range<usize>| regions.start);
+                regions = Some(start..layers.end * of_layer);
+            } else {
+                let of = (layout.clone(), boundaries.clone());
+                parts.push(TileArray::with_memory(&acc.places()[0], of, &nothing, None, (&ages, None, None))?);
+            }
+            places.push(PartOf { place, layout, first });
         }
         let layouts: Vec<_> = places.iter().map(|part| part.layout.clone()).collect();
         if overlap > 0 {
@@ -265,9 +343,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             ages.hold_copies(Copies::new(borders, overlap, acc.strip_fault() == Some(StripFault::Deep)));
         }
         let routes = Route::all(&layouts, &boundaries, acc.strip_fault());
-        let nothing = Arc::new(layout.part(0..0, false));
         let mut array = TileArray::with_memory(acc, (layout, boundaries), &nothing, None, (&ages, None, None))?;
-        let placed = Placed { parts: places, everywhere: false, routes };
+        let (here, is_on_ranks) = (regions.unwrap_or(0..0), acc.ranks() > 1);
+        let placed = Placed { parts: places, everywhere: false, routes, here, is_on_ranks };
         (array.parts, array.placed) = (parts, Some(Arc::new(placed)));
         Ok(array)
     }
@@ -285,19 +363,19 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let here = |acc: &TileAcc| TileArray::here(acc, layout.clone(), boundaries.clone(), &ages);
         let parts = acc.places().iter().map(here).collect::<Result<Vec<_>, _>>()?;
         let place = |place: usize| PartOf { place, layout: layout.clone(), first: 0 };
-        let placed = Placed { parts: (0..parts.len()).map(place).collect(), everywhere: true, routes: Vec::new() };
+        let placed = Placed {
+            parts: (0..parts.len()).map(place).collect(),
+            everywhere: true,
+            routes: Vec::new(),
+            here: 0..layout.regions.len(),
+            is_on_ranks: false,
+        };
         let nothing = Arc::new(layout.part(0..0, false));
         let of = (layout.clone(), boundaries.clone());
         let mut array = TileArray::with_memory(acc, of, &nothing, None, (&ages, None, None))?;
         (array.parts, array.placed) = (parts, Some(Arc::new(placed)));
         Ok(array)
     }
-}
-
-/// The parts that have some of a box, by their numbers, each with what it has.
-fn within<T: Element, const D: usize>(parts: &[TileArray<T, D>], cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
-    let parts = parts.iter().map(|part| part.layout.owned.intersect(cells)).enumerate();
-    parts.filter(|(_, cells)| !cells.is_empty()).collect()
 }
 
 fn too_large() -> Error {

@@ -5,11 +5,13 @@
 //! node of the other one (*take*), which waits for it. Memory that holds codes gives codes.
 
 mod direct;
+mod ranks;
 
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use direct::{Direct, carried};
+use ranks::Between;
 
 use crate::acc::TileAcc;
 use crate::backend::Memory;
@@ -247,15 +249,17 @@ type Carried = (Arc<dyn Strips>, Arc<Tracker>);
 pub(super) type Exchanged<'a> = (&'a [(TileAcc, Arc<Tracker>)], &'a [Route]);
 
 /// Records that the parts of arrays give one another what they have beyond borders; of each array it is said whether
-/// the rest of a fill may be left to who reads its ghosts. What this gives says of which parts it is.
+/// the rest of a fill may be left to who reads its ghosts. What this gives says of which parts it is. Of several ranks
+/// this is what one of them gives and takes, in a call of this number.
 pub(super) fn exchange(
-    acc: &TileAcc,
+    (acc, call): (&TileAcc, u64),
     (arrays, leaves): (&[Exchanged<'_>], &[bool]),
     fault: Option<StripFault>,
     recorded: &'static Location<'static>,
 ) -> Filled {
-    let mut pairs: Vec<(usize, usize)> =
-        arrays.iter().flat_map(|(_, routes)| routes.iter().map(|route| (route.from, route.to))).collect();
+    let here = acc.places_here();
+    let routes = arrays.iter().flat_map(|(_, routes)| routes.iter().map(|route| (route.from, route.to)));
+    let mut pairs: Vec<(usize, usize)> = routes.filter(|(from, to)| here.contains(from) || here.contains(to)).collect();
     pairs.sort_unstable();
     pairs.dedup();
     if fault == Some(StripFault::Lost) {
@@ -265,11 +269,24 @@ pub(super) fn exchange(
     // All that is given is recorded first, so that no place waits for what is not recorded.
     let mut given = Vec::new();
     for (from, to) in pairs.into_iter().filter(|pair| !direct.pairs.contains(pair)) {
-        let (Some(giver), Some(taker)) = (acc.places().get(from), acc.places().get(to)) else { continue };
         let (give, take) = carried(arrays, (from, to));
         let bytes: Vec<usize> = take.iter().map(|(strips, _)| strips.given().bytes).collect();
         let message = acc.transport(from, to).begin(&bytes);
-        let node = record_give(giver, give, &message, recorded);
+        let between = Between::of(acc, (from, to), call, &message, recorded);
+        let (node, taker) = match (acc.place(from), acc.place(to), between) {
+            (Some(giver), Some(taker), _) => (record_give(giver, give, &message, recorded), taker),
+            (Some(giver), None, Some(between)) => {
+                let node = record_give(giver, give, &message, recorded);
+                between.record_send(giver, &take, &node);
+                continue;
+            }
+            (None, Some(taker), Some(between)) => {
+                let node = between.record_arrival(taker, &take);
+                given.push((node, taker, take, message));
+                continue;
+            }
+            _ => continue,
+        };
         let message: Arc<dyn Message> = match fault {
             // As if it had run before the other one.
             Some(StripFault::MissingWait) => Arc::new(Handed::of(bytes.into_iter().map(Letter::new).collect())),

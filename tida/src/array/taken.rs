@@ -224,6 +224,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return Err(Error::new(ErrorKind::Argument, "set values of bool", format!("the byte {other}"), advice));
         }
         if self.is_parted() {
+            self.shared_call("write_box_field", Location::caller());
             self.start_all()?;
             let extent = cells.extent();
             return self.each_part_mut(&cells, |part, of| {

@@ -226,9 +226,10 @@ where
         part: Part,
         f: impl FnOnce(ArrayView<'_, S, Dim<[usize; D]>>) -> R,
     ) -> Result<R, Error> {
-        if let Some((number, region)) = self.part_of(region) {
+        if let Some((number, of_part)) = self.part_of(region) {
+            self.check_here(number, || format!("view region {region}"))?;
             self.start_all()?;
-            return self.parts[number].view(region, component, part, f);
+            return self.parts[number].view(of_part, component, part, f);
         }
         let plane = self.plane::<S>(region, component, part)?;
         self.wait_for_region(region, false)?;
@@ -252,9 +253,10 @@ where
         part: Part,
         f: impl FnOnce(ArrayViewMut<'_, S, Dim<[usize; D]>>) -> R,
     ) -> Result<R, Error> {
-        if let Some((number, region)) = self.part_of(region) {
+        if let Some((number, of_part)) = self.part_of(region) {
+            self.check_here(number, || format!("view region {region}"))?;
             self.start_all()?;
-            let given = self.parts[number].view_mut(region, component, part, f)?;
+            let given = self.parts[number].view_mut(of_part, component, part, f)?;
             self.spread(Some(region), part == Part::Grown)?;
             return Ok(given);
         }

@@ -13,6 +13,7 @@ use crate::array::{Fill, Fillable, give};
 use crate::error::{Error, ErrorKind};
 use crate::launch::prepare::Prepared;
 use crate::program::order::Order;
+use crate::ranks::not_on_ranks;
 use crate::sealed::Sealed;
 use crate::tile::{Tile, TileIter};
 
@@ -158,6 +159,11 @@ where
     }
     let infos = args.infos(0);
     refuse_codes::<D, A>(&infos, |found, advice| error(ErrorKind::Argument, found, advice))?;
+    let on_ranks = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.whole.ranks() > 1);
+    if axis == 0 && infos.iter().any(on_ranks) {
+        let what = "an order along axis 0, along which places have parts";
+        return Err(not_on_ranks(error(ErrorKind::Ranks, String::new(), "").tried(), what));
+    }
     let mut tiles: Vec<Tile<D>> = tiles.by_regions().collect();
     if tiles.iter().any(|tile| tile.grown) {
         let advice = "leave out `.grown(..)`: ghosts before the first cells are read as they are";

@@ -12,7 +12,7 @@ use super::view::{AllView, Mode, TableView, View, ViewMut, Whole};
 use crate::acc::{Device, TileAcc};
 use crate::array::{Fillable, TileArray};
 use crate::backend::cpu::{EXCLUSIVE, Starts};
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::capture::push_bits;
 use crate::launch::device::{DeviceArg, DeviceArray};
@@ -22,6 +22,7 @@ use crate::memory::element::{Element, ScalarElement};
 use crate::memory::layout::{Layout, Raw};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{BoxTouch, Tracker};
+use crate::ranks::not_on_ranks;
 use crate::tile::Tile;
 
 /// One argument of a kernel over cells of `D` axes.
@@ -157,6 +158,21 @@ pub(super) fn separate<const D: usize>(infos: &[ArgInfo<'_, D>], tile: &Tile<D>)
                 array.acc.core().separate(array.tracker);
             }
         }
+    }
+}
+
+/// Refuses arrays of other resolutions where arrays lie on several ranks.
+///
+/// # Errors
+/// Such arrays.
+pub(super) fn refuse_levels<const D: usize>(
+    infos: &[ArgInfo<'_, D>],
+    tried: impl FnOnce() -> String,
+) -> Result<(), Error> {
+    let on_ranks = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.whole.ranks() > 1);
+    match infos.iter().any(ArgInfo::has_other_cuts) && infos.iter().any(on_ranks) {
+        true => Err(not_on_ranks(tried(), "arguments of other resolutions (`coarse`, `fine`)")),
+        false => Ok(()),
     }
 }
 

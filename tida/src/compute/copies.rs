@@ -97,8 +97,8 @@ impl OverCopies {
         let read = tiled(infos).filter(|(n, array)| !prepared.args[*n].written && due(&array.tracker.ages));
         let fills: Vec<Fill> = read.map(|(_, array)| array.whole.as_fill()).collect();
         if let Some(acc) = fills.first().map(|fill| fill.acc().clone()) {
-            // Copies are cells, with which no fill is left to readers.
-            let _ = give_copies(&fills.iter().collect::<Vec<_>>(), &acc, recorded);
+            // Copies are cells, with which no fill is left to readers; ranks have none of one another.
+            let _ = give_copies(&fills.iter().collect::<Vec<_>>(), (&acc, 0), recorded);
         }
     }
 

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::layout::Layout;
 use crate::memory::tracker;
+use crate::ranks::not_on_ranks;
 use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
 use tida_kernels::ir::Access;
@@ -98,6 +99,9 @@ where
         return Err(error((axis, side), ErrorKind::Argument, "no `&mut` array among its arguments", "pass one"));
     };
     written.iter().try_for_each(|array| check(array, (axis, side)))?;
+    if first.whole.ranks() > 1 {
+        return Err(not_on_ranks(tried((axis, side)), "a boundary by a kernel"));
+    }
     for place in 0..first.whole.places() {
         set_on(place, (axis, side), args, &kernel, recorded)?;
     }
@@ -219,10 +223,14 @@ fn check<const D: usize>(array: &TiledInfo<'_, D>, (axis, side): (usize, Side)) 
     }
 }
 
-fn error((axis, side): (usize, Side), kind: ErrorKind, found: &str, advice: &str) -> Error {
+fn error(face: (usize, Side), kind: ErrorKind, found: &str, advice: &str) -> Error {
+    Error::new(kind, tried(face), found, advice)
+}
+
+fn tried((axis, side): (usize, Side)) -> String {
     let side = match side {
         Side::Low => "low",
         Side::High => "high",
     };
-    Error::new(kind, format!("set the ghosts beyond the {side} face of axis {axis} by a kernel"), found, advice)
+    format!("set the ghosts beyond the {side} face of axis {axis} by a kernel")
 }

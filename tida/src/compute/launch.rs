@@ -125,7 +125,9 @@ where
     let mut quoted = quote(&kernel)?;
     let views = TypeId::of::<H::Views<O::Proven>>();
     let prepared = prepare(&mut quoted, views, D, H::BINDINGS, || Some(Type::unit()))?;
+    args::refuse_levels(infos, || format!("compute the kernel at {}", prepared.place()))?;
     if tile.cells.is_empty() {
+        others_write(infos, &prepared, tile);
         return Ok(());
     }
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
@@ -226,6 +228,15 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
         "run these tiles on one side (`.device(Device::Cpu)`, or the device's own name), or build the accelerator with \
          `.math(Math::Fast)`, which gives the same bits up",
     ))
+}
+
+/// Tells the arrays that other ranks write them, if the tile stands for theirs.
+pub(super) fn others_write<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, tile: &Tile<D>) {
+    for (info, plan) in infos.iter().zip(&prepared.args).filter(|_| tile.is_nowhere()) {
+        if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
+            tiled.tracker.ages.cells_written();
+        }
+    }
 }
 
 /// Tells the arrays that a recorded launch writes.

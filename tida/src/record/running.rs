@@ -203,8 +203,21 @@ impl Core {
         }
     }
 
+    /// A node that ends when something comes from outside, and not by work of its own.
+    pub fn expect(&self, name: &'static str, recorded: &'static Location<'static>) -> Arc<Node> {
+        self.unfinished.add();
+        Node::new(name, recorded, false, None)
+    }
+
+    /// Ends such a node, and starts what has waited for it.
+    pub fn arrived(self: &Arc<Core>, node: &Arc<Node>, result: Result<(), Error>) {
+        for other in self.finish(node, result.map_err(|e| node.failed(e))) {
+            self.start_node(other);
+        }
+    }
+
     /// Ends a node; gives the nodes that may run now.
-    pub(super) fn finish(&self, node: &Arc<Node>, result: Result<(), Error>) -> Next {
+    pub fn finish(&self, node: &Arc<Node>, result: Result<(), Error>) -> Next {
         let ready = node.finish(result);
         if let Some(Err(error)) = node.result() {
             lock(&self.failures).add(error);

@@ -10,6 +10,7 @@ use crate::grid::GridBox;
 use crate::launch::blocks::{BlockList, Listed};
 use crate::memory::element::Element;
 use crate::memory::layout::Layout;
+use crate::ranks::not_on_ranks;
 
 /// The active blocks of a grid: those in which a mask has a cell to compute. It is made once; then
 /// [`TileIter::active`](super::TileIter::active) gives tiles of these blocks alone, and blocks that the mask leaves out
@@ -66,7 +67,7 @@ impl<const D: usize> ActiveBlocks<D> {
     /// along the last axis, suit both.
     ///
     /// # Errors
-    /// A size of 0, and those of a read of the mask.
+    /// A size of 0, a mask on several ranks, and those of a read of the mask.
     pub fn new<T: Element>(
         mask: &TileArray<T, D>,
         size: [usize; D],
@@ -79,6 +80,9 @@ impl<const D: usize> ActiveBlocks<D> {
                 format!("a block size of 0 on axis {axis}"),
                 "give every axis a block size of at least 1",
             ));
+        }
+        if mask.placed.as_ref().is_some_and(|placed| placed.is_on_ranks) {
+            return Err(not_on_ranks("list the active blocks of a mask", "a mask"));
         }
         let firsts = firsts(mask.placed.as_deref(), mask.regions());
         let ends = firsts.iter().skip(1).copied().chain([mask.regions()]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tida_kernels::plan::cache::Cache;
 
-use super::{ActiveBlocks, Tile, TileFault};
+use super::{ActiveBlocks, NOWHERE, Tile, TileFault};
 use crate::acc::Device;
 use crate::array::TileArray;
 use crate::array::places::Placed;
@@ -298,7 +298,9 @@ impl<const D: usize> TileIter<D> {
         let (mut all, mut stride) = (1usize, self.layout.regions.len());
         for (d, count) in counts.into_iter().enumerate() {
             stride /= count;
-            let tiles = (0..count).map(|part| {
+            // Other ranks have the other layers of the first axis.
+            let here = if d == 0 { self.here().start / stride..self.here().end / stride } else { 0..count };
+            let tiles = here.map(|part| {
                 let (.., numbers) = self.along(part * stride, d);
                 (numbers.end - numbers.start) as usize
             });
@@ -307,11 +309,45 @@ impl<const D: usize> TileIter<D> {
         all
     }
 
+    /// The regions of this rank.
+    fn here(&self) -> Range<usize> {
+        self.placed.as_ref().map_or(0..self.layout.regions.len(), |placed| placed.here.clone())
+    }
+
+    /// Number of all tiles that it gives: a rank that has none of those of a loop has an empty one.
+    fn all_tiles(&self) -> usize {
+        let is_shared = self.here().len() < self.layout.regions.len();
+        match self.number_of_tiles() {
+            0 if is_shared && !self.whole().is_empty() => 1,
+            tiles => tiles,
+        }
+    }
+
+    /// The tile of a rank that has none of a loop.
+    fn nothing(&self) -> Tile<D> {
+        let lo = self.whole().lo;
+        Tile {
+            layout: self.layout.clone(),
+            region: 0,
+            place: NOWHERE,
+            first: self.here().start,
+            cells: GridBox { lo, hi: lo },
+            listed: None,
+            all: self.whole(),
+            grown: self.grown > 0,
+            device: self.device,
+            block: self.block,
+            march: self.march,
+            cache: self.cache,
+            fault: self.fault,
+        }
+    }
+
     /// Goes to the first tile of a region.
     fn enter(&mut self, region: usize) {
         self.region = region;
         self.next = None;
-        if region < self.layout.regions.len() {
+        if region < self.here().end {
             self.tiles = self.region_tiles(region);
             self.next = (!self.tiles.numbers.is_empty()).then_some(self.tiles.numbers.lo);
         }
@@ -332,6 +368,14 @@ impl<const D: usize> TileIter<D> {
         };
         if self.active.as_ref().is_some_and(|blocks| !fits(blocks)) {
             return Some(TileFault::Active);
+        }
+        if self.placed.as_ref().is_some_and(|placed| placed.is_on_ranks) {
+            if self.active.is_some() {
+                return Some(TileFault::Ranks("tiles of active blocks"));
+            }
+            if self.grown > 0 {
+                return Some(TileFault::Ranks("tiles that are grown"));
+            }
         }
         let ghosts = self.layout.ghost.map(|g| g[0].min(g[1]));
         let axis = ghosts.iter().position(|ghosts| self.grown > *ghosts)?;
@@ -421,8 +465,8 @@ impl<const D: usize> Iterator for TileIter<D> {
         let left = match self.left {
             Some(left) => left,
             None => {
-                self.enter(0);
-                self.number_of_tiles()
+                self.enter(self.here().start);
+                self.all_tiles()
             }
         };
         self.left = Some(left.saturating_sub(1));
@@ -432,8 +476,8 @@ impl<const D: usize> Iterator for TileIter<D> {
         let number = loop {
             match self.next {
                 Some(number) => break number,
-                None if self.region < self.layout.regions.len() => self.enter(self.region + 1),
-                None => return None,
+                None if self.region < self.here().end => self.enter(self.region + 1),
+                None => return Some(self.nothing()),
             }
         };
         let cells = self.tiles.cells(number);
@@ -468,7 +512,7 @@ impl<const D: usize> Iterator for TileIter<D> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.left.unwrap_or_else(|| self.number_of_tiles());
+        let left = self.left.unwrap_or_else(|| self.all_tiles());
         (left, Some(left))
     }
 }

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::blocks::Listed;
 use crate::memory::layout::Layout;
+use crate::ranks::not_on_ranks;
 
 /// A box of cells inside one region: what one call of [`compute`](crate::compute()) runs over. Cheap to make and to
 /// clone; it holds no borrow of an array. Tiles are as in TiDA-acc §III.
@@ -69,6 +70,8 @@ pub(crate) enum TileFault {
     March,
     /// Active blocks of an array with other cuts.
     Active,
+    /// Tiles of an array on several ranks that are of this kind.
+    Ranks(&'static str),
     /// Tiles grown by more cells than there are ghosts.
     Grown {
         /// The axis.
@@ -80,7 +83,15 @@ pub(crate) enum TileFault {
     },
 }
 
+/// The place of an empty tile, of a rank that has none of a loop: arrays have no part there.
+pub(crate) const NOWHERE: usize = usize::MAX;
+
 impl<const D: usize> Tile<D> {
+    /// Whether it stands for the tiles of other ranks.
+    pub(crate) fn is_nowhere(&self) -> bool {
+        self.place == NOWHERE
+    }
+
     /// Its cells, in global coordinates. A grown tile at the edge of its region has ghost cells too.
     ///
     /// ```
@@ -163,6 +174,7 @@ impl<const D: usize> Tile<D> {
                 "build the mask with the shape and the regions of the array whose tiles these are, and distribute it \
                  alike on several places",
             )),
+            Some(TileFault::Ranks(what)) => Err(not_on_ranks("compute on a tile", what)),
             Some(TileFault::Grown { axis, asked, ghosts }) => Err(Error::new(
                 ErrorKind::Ghost,
                 format!("compute on tiles grown by {asked} cells"),

@@ -18,6 +18,7 @@ const LAYERS: &[&str] = &[
     "launch",
     "run",
     "record",
+    "ranks",
     "acc",
     "array",
     "tile",

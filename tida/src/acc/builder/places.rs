@@ -1,12 +1,15 @@
 //! Accelerators of several places.
 
+use std::panic::Location;
 use std::sync::Arc;
 
 use super::super::{Handle, TileAcc, settings};
+use super::ranks::threads_of;
 use super::{Device, TileAccBuilder, on_both_sides};
 use crate::device::core::{DeviceCore, Opened};
 use crate::error::{Error, ErrorKind};
 use crate::memory::transport::{Transport, Within};
+use crate::ranks::World;
 use crate::record::driver::start_threads;
 
 /// What a place has together with those beside it.
@@ -104,49 +107,60 @@ impl TileAccBuilder {
         Ok(Some(all))
     }
 
-    /// Starts an accelerator of these places.
+    /// Starts an accelerator of these places, or of one that is not named, on this rank.
     ///
     /// # Errors
     /// As [`build`](Self::build).
-    pub(super) fn start_places(&self, places: &[Named]) -> Result<TileAcc, Error> {
-        let threads = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
-        let several = places.len() > 1;
+    pub(super) fn start_places(&self, named: Option<&[Named]>, world: Option<Arc<World>>) -> Result<TileAcc, Error> {
+        let asked = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
+        let threads = asked.or_else(|| world.as_ref().map(|world| threads_of(world.on_host())));
+        let places: Vec<Option<&Named>> = named.map_or_else(|| vec![None], |named| named.iter().map(Some).collect());
+        let several = places.len() > 1 || world.is_some();
         let pool = if several { Some(start_threads(threads)?) } else { None };
         let mut all = Vec::with_capacity(places.len());
-        for named in places {
+        for place in &places {
             let mut builder = TileAccBuilder { devices: None, ..self.clone() };
-            if self.simulated.is_none() {
-                builder.device = Some(named.device);
+            let mut on_device = 1;
+            if let Some(named) = place {
+                if self.simulated.is_none() {
+                    builder.device = Some(named.device);
+                }
+                if let Some(which) = &named.which {
+                    builder = match named.device {
+                        // `parse` has seen to it that it is a number.
+                        Device::Cuda => builder.cuda_device(which.parse().unwrap_or(0)),
+                        _ => builder.opencl_device(which),
+                    };
+                }
+                // Each simulated device is one of its own.
+                if named.device != Device::Sim {
+                    on_device = places.iter().filter(|other| *other == place).count() as u64;
+                }
             }
-            if let Some(which) = &named.which {
-                builder = match named.device {
-                    // `parse` has seen to it that it is a number.
-                    Device::Cuda => builder.cuda_device(which.parse().unwrap_or(0)),
-                    _ => builder.opencl_device(which),
-                };
-            }
-            let alike = places.iter().filter(|other| *other == named).count() as u64;
-            // Each simulated device is one of its own.
-            let on_device = if named.device == Device::Sim { 1 } else { alike };
             let simulated = all.iter().find(|place: &&TileAcc| place.device() == Device::Sim);
             let simulated = simulated.and_then(|place| Some(place.core().device.as_ref()?.opened().clone()));
             all.push(builder.start(pool.clone().map(|pool| Beside { pool, on_device, simulated }))?);
         }
-        match all.as_slice() {
-            [first, _, ..] => {
-                let (core, device) = (first.core().clone(), first.device());
+        match (all.as_slice(), &world) {
+            ([_], None) => all.pop().ok_or_else(on_both_sides),
+            ([], _) => Err(on_both_sides()),
+            ([first, ..], _) => {
+                if let Some(world) = &world {
+                    world.call(format_args!("an accelerator of {} places a rank", all.len()), Location::caller());
+                }
+                let (core, device, missed) = (first.core().clone(), first.device(), first.handle.missed.clone());
                 let strip_fault = self.strip_fault;
-                let (hybrid, folder, missed) = (false, None, Vec::new());
+                let (hybrid, folder) = (false, None);
                 let on = |place: &TileAcc| place.core().device.clone();
                 let pairs = all.iter().flat_map(|from| all.iter().map(move |to| (on(from), on(to))));
                 let within = |(from, to): (Option<Arc<DeviceCore>>, Option<Arc<DeviceCore>>)| -> Arc<dyn Transport> {
                     Arc::new(Within::between(from.as_deref(), to.as_deref()))
                 };
                 let transports = pairs.map(within).collect();
-                let handle = Handle { core, places: all, device, hybrid, folder, strip_fault, transports, missed };
+                let handle =
+                    Handle { core, places: all, world, device, hybrid, folder, strip_fault, transports, missed };
                 Ok(TileAcc { handle: Arc::new(handle) })
             }
-            _ => all.pop().ok_or_else(on_both_sides),
         }
     }
 }

@@ -3,7 +3,9 @@
 mod header;
 pub(super) mod stream;
 
-use std::io::{self, BufReader, Read, Write};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::panic::Location;
 use std::path::Path;
 
 #[cfg(feature = "npz")]
@@ -15,6 +17,7 @@ use tida_kernels::element::{ElementType, ScalarType};
 use super::TileArray;
 use super::builder::TileArrayBuilder;
 use super::files::{self, BUFFER, reading_failed, write_whole, writing_failed};
+use super::ranks::write_shared;
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
 use crate::grid::{GridBox, narrow};
@@ -127,6 +130,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let tried = format!("load {} into an array of {} and shape {:?}", path.display(), T::TYPE, self.shape());
         let (file, length) = files::open(path, &tried)?;
         NpyPart::only::<T>(&tried)?;
+        self.shared_call("load_npy", Location::caller());
         self.read_npy_part(0, &mut BufReader::with_capacity(BUFFER, file), length, &tried)
     }
 
@@ -161,7 +165,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let path = path.as_ref();
         let tried = format!("save an array of {} to {}", T::TYPE, path.display());
         NpyPart::only::<T>(&tried)?;
-        self.wait_to_read()?;
+        let shared = self.shared_call("save_npy", Location::caller());
+        let waited = self.wait_to_read();
+        if let Some((world, _)) = shared {
+            let write = |file: &mut BufWriter<&File>| self.write_npy_part(0, file, &tried);
+            let no_file = || self.write_npy_part(0, &mut io::sink(), &tried);
+            return write_shared(world, waited, (path, &tried), (write, no_file), Location::caller());
+        }
+        waited?;
         write_whole(path, &tried, |file| self.write_npy_part(0, file, &tried))
     }
 
@@ -171,7 +182,16 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let part = NpyPart::number::<T>(part, tried)?;
         self.wait_to_read()?;
         let header = Header::native(part.scalar, part.complex, part.shape(&self.shape()));
-        header.write(file).map_err(|e| writing_failed(tried, &e))?;
+        let headed = header.write(file).map_err(|e| writing_failed(tried, &e));
+        if let Some(world) = self.acc.world().filter(|_| self.is_parted()) {
+            let write = |array: &TileArray<T, D>, cells: &GridBox<D>, file: &mut dyn Write| {
+                let values = Values { layout: &array.layout, storage: &array.storage, components: &part.components };
+                // SAFETY: as in `write_npy_values`.
+                unsafe { values.write(file, cells) }
+            };
+            return self.write_ranks(world, headed, (file, tried), write, Location::caller());
+        }
+        headed?;
         if !self.is_parted() {
             return self.write_npy_values(&part, file, tried);
         }
@@ -258,7 +278,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return self.read_npy_values(&part, &header, file, tried);
         }
         let owners = self.owners().len();
-        self.parts[..owners].iter_mut().try_for_each(|array| array.read_npy_values(&part, &header, file, tried))?;
+        self.parts[..owners].iter_mut().try_for_each(|array| {
+            if array.storage.regions() == 0 {
+                // Another rank reads it.
+                let values = array.layout.owned.cells() * part.components.len();
+                return skip(file, values * part.scalar.size()).map_err(|e| reading_failed(tried, &e));
+            }
+            array.read_npy_values(&part, &header, file, tried)
+        })?;
         self.spread(None, false)
     }
 
@@ -300,6 +327,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.acc.wait(&[Touch { keeps: true, ..self.touch(None, Mode::Overwrite) }])?;
         self.tracker.ages.cells_written();
         Ok(())
+    }
+}
+
+/// Reads so many bytes that are not wanted.
+fn skip(file: &mut dyn Read, bytes: usize) -> io::Result<()> {
+    match io::copy(&mut file.take(bytes as u64), &mut io::sink())? {
+        copied if copied == bytes as u64 => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 

@@ -39,8 +39,9 @@ impl Direct {
                 !all.is_empty() && pairs.iter().any(|pair| reads(pair) && (pair.0 == place || pair.1 == place));
             if wanted { there(at, &all) } else { None }
         };
-        let kept: Vec<_> = acc.places().iter().enumerate().map(room).collect();
-        let has_room = |place: usize| kept.get(place).is_some_and(Option::is_some);
+        let here = acc.places_here();
+        let kept: Vec<_> = here.clone().zip(acc.places()).map(room).collect();
+        let has_room = |place: usize| here.contains(&place) && kept[place - here.start].is_some();
         let all = |pair: &Pair| {
             let mut given = carried(arrays, *pair).0.into_iter();
             reads(pair)
@@ -81,17 +82,17 @@ impl Direct {
         recorded: &'static Location<'static>,
     ) {
         let is_here = |place: usize| self.pairs.iter().any(|pair| pair.0 == place || pair.1 == place);
-        let here = acc.places().iter().enumerate().filter(|(place, _)| is_here(*place));
+        let here = acc.places_here().zip(acc.places()).filter(|(place, _)| is_here(*place));
         let made: Vec<Arc<Tracker>> = here.flat_map(|(place, at)| self.close(at, place, arrays, recorded)).collect();
         // What is not on its device yet is brought there before anything is taken.
         let bring = |pair: &Pair| {
             let missing = |(_, tracker): &Carried| !made.iter().any(|made| Arc::ptr_eq(made, tracker));
             let give: Vec<Carried> = carried(arrays, *pair).0.into_iter().filter(missing).collect();
-            acc.places().get(pair.0).filter(|_| !give.is_empty()).map(|place| record_bring(place, give, recorded))
+            acc.place(pair.0).filter(|_| !give.is_empty()).map(|place| record_bring(place, give, recorded))
         };
         let brings: Vec<Option<Arc<Node>>> = self.pairs.iter().map(bring).collect();
         for (number, (pair, bring)) in self.pairs.iter().zip(brings).enumerate() {
-            let Some(place) = acc.places().get(pair.1) else { continue };
+            let Some(place) = acc.place(pair.1) else { continue };
             let (give, take) = carried(arrays, *pair);
             let to_come = self.pairs[number + 1..].iter().filter(|other| other.1 == pair.1);
             let to_come: Vec<Carried> = to_come.flat_map(|other| carried(arrays, *other).1).collect();

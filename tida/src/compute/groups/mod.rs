@@ -14,7 +14,7 @@ use self::native::{AskGroups, RunGroups};
 use super::args::{self, ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Pass};
 use super::check::{Rule, Target, Touches, check};
-use super::launch::launch_written;
+use super::launch::{launch_written, others_write};
 use super::view::{Checked, Proven};
 use crate::acc::TileAcc;
 use crate::backend::cpu;
@@ -106,12 +106,14 @@ where
     let views = TypeId::of::<Views<A, Proven, D>>();
     let prepared = prepare::<D, A::Held>(&quoted, views, extent)?;
     quoted.take_tables(&prepared.tables);
+    let infos = args.infos(tile.place);
+    args::refuse_levels(&infos, || format!("compute the kernel over groups at {}", prepared.place()))?;
     if tile.cells.is_empty() {
+        others_write(&infos, &prepared, tile);
         return Ok(());
     }
     tile.is_a_box(|| format!("compute the kernel over groups at {}", prepared.place()))?;
     whole_groups(&prepared, tile, extent)?;
-    let infos = args.infos(tile.place);
     let prepared = prepared.for_codes(infos.iter().map(ArgInfo::coding))?;
     args::separate(&infos, tile);
     let target = Target {

@@ -22,6 +22,9 @@ impl<T: Real> Reduction<Complex<T>> for Sum {
     fn folded(self, [re, im]: [u64; 2], _: u64) -> Complex<T> {
         Complex { re: T::of_bits(re), im: T::of_bits(im) }
     }
+    fn bits(self, partial: Complex<T>) -> ([u64; 2], u64) {
+        ([partial.re.bits(), partial.im.bits()], 0)
+    }
     #[inline(always)]
     fn identity(self) -> Complex<T> {
         Complex { re: T::NOTHING, im: T::NOTHING }
@@ -48,6 +51,12 @@ impl<T: Real> Reduction<Complex<T>> for Product {
     const BY_PARTS: bool = false;
     fn folded(self, [re, im]: [u64; 2], _: u64) -> Option<Complex<T>> {
         Some(Complex { re: T::of_bits(re), im: T::of_bits(im) })
+    }
+    fn bits(self, partial: Option<Complex<T>>) -> ([u64; 2], u64) {
+        partial.map_or(([0; 2], 1), |value| ([value.re.bits(), value.im.bits()], 0))
+    }
+    fn of_bits(self, bits: [u64; 2], index: u64) -> Option<Complex<T>> {
+        if index == 0 { <Product as Reduction<Complex<T>>>::folded(self, bits, 0) } else { None }
     }
     #[inline(always)]
     fn identity(self) -> Option<Complex<T>> {

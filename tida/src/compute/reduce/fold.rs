@@ -188,7 +188,7 @@ fn levels<T, O: Reduction<T>>(op: O, list: &[O::Partial]) -> Vec<O::Partial> {
 }
 
 /// Folds each 64 of a list.
-fn level<T, O: Reduction<T>>(op: O, list: &[O::Partial]) -> Vec<O::Partial> {
+pub(super) fn level<T, O: Reduction<T>>(op: O, list: &[O::Partial]) -> Vec<O::Partial> {
     let mut next = Vec::with_capacity(list.len().div_ceil(SEGMENT));
     cpu::vectorised(
         #[inline(always)]

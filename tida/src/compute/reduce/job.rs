@@ -47,7 +47,7 @@ pub(super) struct Job<H, N, O, const D: usize> {
 const BLOCK: usize = 1024;
 
 /// Segments of a group of the tree, two levels of it.
-const GROUP: usize = SEGMENT * SEGMENT;
+pub(super) const GROUP: usize = SEGMENT * SEGMENT;
 
 /// Rows of the box, and a stretch of the last axis that starts at a multiple of [`BLOCK`].
 struct Piece<const D: usize> {
@@ -228,7 +228,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         H: HeldArgs<D>,
         N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
     {
-        let (pieces, of) = (self.pieces(), self.slots_of(&self.layout.owned));
+        let (pieces, of) = (self.pieces(), slots_of(&self.cells, &self.layout.owned));
         let mut partials = Vec::new();
         reserve(&mut partials, of.len())?;
         let all = Slots(partials.as_mut_ptr(), of.start);
@@ -265,7 +265,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     /// Where a device puts the segments of a part of an array: as those of a box that starts where a group of the tree
     /// starts, unless the part would be small in it. Gives that box too, and how many cells are before it.
     pub(super) fn line_of(&self, held: &GridBox<D>) -> (GridBox<D>, SegmentRun, u64) {
-        let (own, part) = (self.slots_of(held), held.intersect(&self.cells));
+        let (own, part) = (slots_of(&self.cells, held), held.intersect(&self.cells));
         let planes = self.cells.extent()[0];
         let of_plane = if D == 1 { 1 } else { self.slots() / planes.max(1) };
         // Planes (or segments) after which groups start again.
@@ -286,21 +286,6 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let before = (line.lo[0] - self.cells.lo[0]) as u64 * (self.cells.cells() / planes.max(1)) as u64;
         let at = |slot: usize| (slot - start * of_plane) as u64;
         (line, SegmentRun { own: at(own.start)..at(own.end), groups, ends: own.end == self.slots() }, before)
-    }
-
-    /// The slots of what a part of an array has of the box: a run of planes of the first axis.
-    fn slots_of(&self, held: &GridBox<D>) -> Range<usize> {
-        let part = held.intersect(&self.cells);
-        if part.is_empty() {
-            return 0..0;
-        }
-        let (first, segments) = self.segments();
-        if D == 1 {
-            let segment = |at: i64| (at.div_euclid(SEGMENT as i64) - first) as usize;
-            return segment(part.lo[0])..segment(part.hi[0] - 1) + 1;
-        }
-        let end = self.row(part.hi.map(|x| x - 1)) + 1;
-        self.row(part.lo) * segments..end * segments
     }
 
     /// Folds the segments of a piece, and the groups of the tree that are the piece's `own`.
@@ -371,9 +356,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
 
     /// The first segment of a row of the box, and how many it has.
     fn segments(&self) -> (i64, usize) {
-        let (lo, hi) = (self.cells.lo[D - 1], self.cells.hi[D - 1]);
-        let first = lo.div_euclid(SEGMENT as i64);
-        (first, ((hi - 1).div_euclid(SEGMENT as i64) - first + 1) as usize)
+        segments(&self.cells)
     }
 
     /// Segments of all rows.
@@ -395,8 +378,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
 
     /// The number of a row of the box.
     fn row(&self, at: [i64; D]) -> usize {
-        let extent = self.cells.extent();
-        (0..D - 1).fold(0, |row, d| row * extent[d] + (at[d] - self.cells.lo[d]) as usize)
+        row(&self.cells, at)
     }
 
     /// Where the arguments of a piece are, if some hold codes.
@@ -659,4 +641,31 @@ fn split_rows<const D: usize>(held: &GridBox<D>, rows: usize) -> Vec<GridBox<D>>
         }
     }
     parts
+}
+/// The first segment of a row of a box, counted from the domain's low end, and how many a row has.
+fn segments<const D: usize>(cells: &GridBox<D>) -> (i64, usize) {
+    let (lo, hi) = (cells.lo[D - 1], cells.hi[D - 1]);
+    let first = lo.div_euclid(SEGMENT as i64);
+    (first, ((hi - 1).div_euclid(SEGMENT as i64) - first + 1) as usize)
+}
+
+/// The number of the row that a cell of a box is in.
+fn row<const D: usize>(cells: &GridBox<D>, at: [i64; D]) -> usize {
+    let extent = cells.extent();
+    (0..D - 1).fold(0, |row, d| row * extent[d] + (at[d] - cells.lo[d]) as usize)
+}
+
+/// The slots of what a part of an array has of a box: a run of planes of the first axis.
+pub(super) fn slots_of<const D: usize>(cells: &GridBox<D>, held: &GridBox<D>) -> Range<usize> {
+    let part = held.intersect(cells);
+    if part.is_empty() {
+        return 0..0;
+    }
+    let (first, segments) = segments(cells);
+    if D == 1 {
+        let segment = |at: i64| (at.div_euclid(SEGMENT as i64) - first) as usize;
+        return segment(part.lo[0])..segment(part.hi[0] - 1) + 1;
+    }
+    let end = row(cells, part.hi.map(|x| x - 1)) + 1;
+    row(cells, part.lo) * segments..end * segments
 }

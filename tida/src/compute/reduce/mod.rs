@@ -14,6 +14,7 @@ mod natively;
 mod ops;
 mod places;
 mod run;
+mod stubs;
 
 pub(crate) use ops::Foldable;
 pub use ops::{ArgMax, ArgMin, Max, Min, Product, Reducible, Reduction, Sum};

@@ -130,6 +130,14 @@ pub trait Reduction<T>: Sealed + Copy + std::fmt::Debug + Send + Sync + 'static 
     /// What a device folded: the bits of a value's scalars, and the index that goes with it, if there is one.
     #[doc(hidden)]
     fn folded(self, bits: [u64; 2], index: u64) -> Self::Partial;
+    /// The bits and the index of a value: what `folded` takes.
+    #[doc(hidden)]
+    fn bits(self, partial: Self::Partial) -> ([u64; 2], u64);
+    /// The value of such bits.
+    #[doc(hidden)]
+    fn of_bits(self, bits: [u64; 2], index: u64) -> Self::Partial {
+        self.folded(bits, index)
+    }
 }
 
 /// The sum; integers wrap. Of no cells it is 0.
@@ -225,6 +233,9 @@ macro_rules! plain {
             fn folded(self, [bits, _]: [u64; 2], _: u64) -> T {
                 T::of_bits(bits)
             }
+            fn bits(self, partial: T) -> ([u64; 2], u64) {
+                ([partial.bits(), 0], 0)
+            }
             #[inline(always)]
             fn identity(self) -> T {
                 T::$identity
@@ -273,6 +284,9 @@ macro_rules! arg {
             const BY_PARTS: bool = true;
             fn folded(self, [bits, _]: [u64; 2], index: u64) -> (T, u64) {
                 (T::of_bits(bits), index)
+            }
+            fn bits(self, partial: (T, u64)) -> ([u64; 2], u64) {
+                ([partial.0.bits(), 0], partial.1)
             }
             #[inline(always)]
             fn identity(self) -> (T, u64) {

@@ -11,12 +11,14 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use super::fold::{tree, twice};
-use super::job::Job;
+use super::job::{GROUP, Job, slots_of};
 use super::natively::NativePart;
 use super::ops::{Foldable, Reduction};
 use super::run::{is_at_host, on_device_cells, touched, trackers};
+use super::stubs::{Run, folded, packed};
+use crate::acc::TileAcc;
 use crate::array::places::shares_segments;
-use crate::compute::args::{ArgInfo, Args, HeldArgs, Views};
+use crate::compute::args::{ArgInfo, Args, HeldArgs, TiledInfo, Views};
 use crate::compute::ask::Ask;
 use crate::compute::deferred::Scalar;
 use crate::compute::view::{Checked, Proven};
@@ -28,8 +30,10 @@ use crate::launch::folded::runs::{RunValues, Values};
 use crate::launch::native::NativeFold;
 use crate::launch::prepare::Prepared;
 use crate::launch::quoted::Quoted;
-use crate::memory::node::Work;
+use crate::memory::node::{Node, Work};
 use crate::memory::tracker::{Mode, Touch};
+use crate::ranks::{Bytes, Parcel, Slot, World};
+use crate::tile::NOWHERE;
 
 /// Records a reduction of parts of arrays, each on its place.
 ///
@@ -49,14 +53,23 @@ where
 {
     let tried = || format!("reduce the kernel at {}", prepared.place());
     let views = TypeId::of::<Views<A, Proven, D>>();
-    let (mut all, mut nodes, mut first) = (Vec::new(), Vec::new(), None);
+    let world = world_of(args);
+    let (mut all, mut nodes, mut acc) = (Vec::new(), Vec::new(), None);
+    // Slots of the whole list, and the first of those here.
+    let (mut total, mut start) = (0, None);
     for place in 0.. {
         let infos = args.infos(place);
-        let layout = infos.iter().find_map(|info| match info {
-            ArgInfo::Tiled(tiled) if tiled.level.is_none() && tiled.layout.is_part() => Some(tiled.layout.clone()),
+        let tiled = infos.iter().find_map(|info| match info {
+            ArgInfo::Tiled(tiled) if tiled.level.is_none() => Some(tiled),
             _ => None,
         });
-        let Some(layout) = layout else { break };
+        // Beyond the last part is the array itself. All of it may be one part, which is on one rank.
+        let is_part = |tiled: &&TiledInfo<'_, D>| match world {
+            Some(_) => tiled.acc.world().is_none(),
+            None => tiled.layout.is_part(),
+        };
+        let Some(tiled) = tiled.filter(is_part) else { break };
+        let layout = tiled.layout.clone();
         if shares_segments(&layout.centering) {
             let found = "an array of one axis, centred on faces, on several places";
             return Err(Error::new(
@@ -66,6 +79,14 @@ where
                 "build it on one place, such as `acc.places()[0]`",
             ));
         }
+        total = slots_of(&cells, &layout.domain()).end;
+        acc.get_or_insert_with(|| tiled.acc.clone());
+        if tiled.tracker.storage().regions() == 0 {
+            // Another rank has it.
+            continue;
+        }
+        let slots = slots_of(&cells, &layout.owned);
+        start = start.or(Some(slots.start).filter(|_| !slots.is_empty()));
         let Some(touched) = touched(prepared, quoted, views, (&layout, &cells), &infos)? else { continue };
         let job = Job {
             kernel: kernel.clone(),
@@ -98,19 +119,40 @@ where
         };
         nodes.push(touched.acc.record_node("a reduction", recorded, &touches, &touched.after, work));
         drop(kept);
-        first.get_or_insert(touched.acc);
     }
-    let Some(acc) = first else {
+    let Some(acc) = acc else {
         return Err(Error::new(ErrorKind::Argument, tried(), "no region to reduce", "pass an array with cells"));
     };
     let value = Arc::new(OnceLock::new());
     let result = value.clone();
-    let work = Work::Host(Box::new(move || {
-        let _ = result.set(op.finish(together(op, all.iter().filter_map(|found| found.get())), &cells));
-        Ok(())
-    }));
-    let node = acc.record_node("a reduction", recorded, &[], &nodes, work);
+    let node = match world {
+        None => {
+            let work = Work::Host(Box::new(move || {
+                let _ = result.set(op.finish(together(op, all.iter().filter_map(|found| found.get())), &cells));
+                Ok(())
+            }));
+            acc.record_node("a reduction", recorded, &[], &nodes, work)
+        }
+        Some(world) => {
+            let call = world.call(format_args!("a reduction over {:?}..{:?}", cells.lo, cells.hi), recorded);
+            let own = move || packed(op, runs(start.unwrap_or(0), all.iter().filter_map(|found| found.get())), total);
+            let finish = move |all: &[&[u8]]| {
+                let _ = result.set(op.finish(folded(op, all, total)?, &cells));
+                Ok(())
+            };
+            between_ranks((&world, call, &acc), &nodes, own, finish, recorded)
+        }
+    };
     Ok(Scalar::new(acc, node, value))
+}
+
+/// The ranks that arrays lie on, if they lie on several.
+pub(super) fn world_of<const D: usize, A: Args<D>>(args: &A) -> Option<Arc<World>> {
+    let world = args.infos(NOWHERE).iter().find_map(|info| match info {
+        ArgInfo::Tiled(tiled) if tiled.whole.ranks() > 1 => tiled.acc.world().cloned(),
+        _ => None,
+    });
+    world
 }
 
 /// What a place has found: values of segments, those of whole groups of the tree, and those of segments after them.
@@ -143,6 +185,23 @@ where
     }
     groups.append(&mut twice(op, &loose));
     tree(op, groups, true)
+}
+
+/// The same as runs of the list that starts at a segment, and of that of groups.
+fn runs<'a, P: Copy + 'a>(start: usize, all: impl Iterator<Item = &'a Found<P>>) -> Vec<Run<P>> {
+    let (mut runs, mut first, mut loose) = (Vec::new(), start, Vec::new());
+    for found in all {
+        loose.extend_from_slice(&found.head);
+        if !found.groups.is_empty() {
+            let group = (first + loose.len()) / GROUP;
+            runs.push(Run { level: 0, first, values: std::mem::take(&mut loose) });
+            runs.push(Run { level: 2, first: group, values: found.groups.clone() });
+            first = (group + found.groups.len()) * GROUP;
+        }
+        loose.extend_from_slice(&found.rest);
+    }
+    runs.push(Run { level: 0, first, values: loose });
+    runs
 }
 
 /// The work of a place whose device folds its run of the segments.
@@ -205,4 +264,44 @@ where
             Ok(())
         }))
     })))
+}
+
+/// Records that this rank gives all others its bytes once some nodes have ended, and ends with those of all ranks.
+fn between_ranks(
+    (world, call, acc): (&Arc<World>, u64, &TileAcc),
+    nodes: &[Arc<Node>],
+    own: impl FnOnce() -> Bytes + Send + 'static,
+    finish: impl FnOnce(&[&[u8]]) -> Result<(), Error> + Send + 'static,
+    recorded: &'static Location<'static>,
+) -> Arc<Node> {
+    const NAME: &str = "a reduction";
+    let slot = Slot { call, lane: 0 };
+    let all: Arc<Vec<OnceLock<Bytes>>> = Arc::new((0..world.ranks()).map(|_| OnceLock::new()).collect());
+    let others: Vec<usize> = (0..world.ranks()).filter(|rank| *rank != world.rank()).collect();
+    let come = |from: &usize| {
+        let (all, from) = (all.clone(), *from);
+        world.expect(acc.core(), (from, slot), vec![None], (NAME, recorded), move |mut pieces| {
+            let _ = all[from].set(pieces.pop().unwrap_or_default());
+            Ok(())
+        })
+    };
+    let mut waits: Vec<Arc<Node>> = others.iter().map(come).collect();
+    let (to, known, core) = (world.clone(), all.clone(), acc.core().clone());
+    let work = Work::Shared(Box::new(move |node, failure| {
+        match &failure {
+            Some(error) => others.iter().for_each(|rank| to.fail(*rank, slot, error)),
+            None => {
+                let bytes = own();
+                let copy = || Box::new(Bytes::of(bytes.as_slice())) as Box<dyn Parcel>;
+                others.iter().for_each(|rank| to.send(*rank, slot, vec![copy()]));
+                let _ = known[to.rank()].set(bytes);
+            }
+        }
+        core.finish(node, failure.map_or(Ok(()), Err))
+    }));
+    waits.push(acc.record_node("a reduction: send", recorded, &[], nodes, work));
+    let work = Work::Host(Box::new(move || {
+        finish(&all.iter().filter_map(OnceLock::get).map(Bytes::as_slice).collect::<Vec<_>>())
+    }));
+    acc.record_node(NAME, recorded, &[], &waits, work)
 }

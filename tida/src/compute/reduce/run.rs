@@ -12,9 +12,9 @@ use super::job::Job;
 use super::link::InPieces;
 use super::natively::Natively;
 use super::ops::{Foldable, Reduction};
-use super::places::on_places;
+use super::places::{on_places, world_of};
 use crate::acc::TileAcc;
-use crate::compute::args::{ArgInfo, Args, HeldArgs, Views};
+use crate::compute::args::{ArgInfo, Args, HeldArgs, Views, refuse_levels};
 use crate::compute::ask::Ask;
 use crate::compute::check::{Rule, Target, Touches, box_text, check};
 use crate::compute::deferred::Scalar;
@@ -293,6 +293,7 @@ where
         _ => None,
     });
     let tried = || format!("reduce the kernel at {}", prepared.place());
+    refuse_levels(&infos, tried).map_err(at)?;
     let Some(layout) = layout else {
         let advice = "pass `&u` for the array whose cells are reduced";
         return Err(at(Error::new(ErrorKind::Argument, tried(), "no array with regions among its arguments", advice)));
@@ -312,7 +313,7 @@ where
         return Err(at(Error::new(ErrorKind::Shape, tried(), format!("no cells in {}", box_text(&cells)), advice)));
     }
     let (quoted, kernel) = (Arc::new(quoted), Arc::new(kernel));
-    if layout.is_part() {
+    if layout.is_part() || world_of(&args).is_some() {
         return on_places(&args, (cells, op), (&prepared, &quoted, &kernel), recorded).map_err(at);
     }
     let touched = touched(&prepared, &quoted, views, (&layout, &cells), &infos).map_err(at)?;

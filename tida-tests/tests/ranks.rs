@@ -1,0 +1,258 @@
+//! Ranks that are threads of one process give the bits of one process, however late their messages are.
+
+use std::sync::Arc;
+
+use tida::acc::FakeRank;
+use tida::prelude::*;
+use tida_tests::ranks::{Seen, alone, program};
+
+/// Runs on so many ranks, each a thread; gives what each gives.
+fn on_ranks<R: Send>(
+    ranks: usize,
+    seed: u64,
+    build: impl Fn(tida::TileAccBuilder) -> tida::TileAccBuilder + Sync,
+    run: impl Fn(&TileAcc) -> R + Sync,
+) -> Vec<R> {
+    let all = FakeRank::all(ranks, seed, 12);
+    std::thread::scope(|scope| {
+        let of = |rank: FakeRank| {
+            let (build, run) = (&build, &run);
+            scope.spawn(move || run(&build(TileAcc::builder().threads(1).fake_ranks(rank)).build().unwrap()))
+        };
+        let threads: Vec<_> = all.into_iter().map(of).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// What all ranks have seen, and all regions in their order.
+fn together(seen: Vec<Seen>, what: &str) -> Seen {
+    let shared = seen[0].shared.clone();
+    for (rank, other) in seen.iter().enumerate() {
+        assert!(other.shared == shared, "{what}: rank {rank} sees other values than rank 0");
+    }
+    let mut regions: Vec<_> = seen.into_iter().flat_map(|seen| seen.regions).collect();
+    regions.sort();
+    Seen { shared, regions }
+}
+
+/// How many programs: `TIDA_RANKS_PROGRAMS` says more.
+fn programs() -> u64 {
+    std::env::var("TIDA_RANKS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(15)
+}
+
+#[test]
+fn programs_give_the_bits_of_one_process() {
+    for seed in 0..programs() {
+        let ranks = [1, 2, 3, 5, 8][seed as usize % 5];
+        for (places, kind) in [(1, "cpu:1"), (1, "sim:1"), (2, "cpu:2")] {
+            let mut expected = alone(ranks * places, seed).unwrap();
+            expected.regions.sort();
+            let got = on_ranks(ranks, seed, |of| of.devices([kind]), |acc| program(acc, seed).unwrap());
+            let what = format!("seed {seed}, {ranks} ranks of {kind}");
+            let got = together(got, &what);
+            assert!(got.shared == expected.shared, "{what}: other values than those of one process");
+            assert!(got.regions == expected.regions, "{what}: other cells or ghosts than those of one process");
+        }
+    }
+}
+
+fn heat(acc: &TileAcc) -> tida::Result<TileArray<f64, 2>> {
+    let mut u = TileArray::<f64, 2>::builder([24, 64]).ghost(1).boundary(Boundary::Periodic).build(acc)?;
+    u.fill(|[i, j]| (i * 7 + j) as f64)?;
+    let mut next = u.like()?;
+    for _ in 0..5 {
+        u.fill_ghosts()?;
+        for tile in u.tiles() {
+            compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = 0.5 * (u[at - [1, 0]] + u[at + [0, 1]])))?;
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    Ok(u)
+}
+
+#[test]
+fn a_rank_has_its_own_tiles_and_regions() {
+    let tiles = on_ranks(
+        3,
+        1,
+        |of| of.device(Device::Cpu),
+        |acc| {
+            let mut u = heat(acc).unwrap();
+            let rows: Vec<_> = u.tiles().map(|tile| (tile.cells().lo[0], tile.cells().hi[0])).collect();
+            // Two ranks have none of these, and an empty tile for them.
+            let (lo, hi) = ([0, 0], [3, 64]);
+            let few: Vec<_> = u.tiles().within(lo, hi).map(|tile| tile.cells().is_empty()).collect();
+            assert_eq!((few.len(), u.tiles().within(lo, hi).len()), (1, 1));
+            assert_eq!(few[0], acc.rank() != 0);
+            assert_eq!(u.tiles().within(lo, lo).count(), 0);
+            u.fill_ghosts().unwrap();
+            for tile in u.tiles().within(lo, hi) {
+                compute(&tile, &mut u, kernel!(|u, at| u[at] = 0.0)).unwrap();
+            }
+            // A rank that has written nothing knows that its ghosts are old.
+            let mut next = u.like().unwrap();
+            for tile in u.tiles() {
+                let error =
+                    compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at - [1, 0]])).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::StaleGhost);
+            }
+            let other = (acc.rank() + 1) % 3;
+            let error = u.with_region(other, |view| view[[0, 0]]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Ranks);
+            assert!(error.found().contains(&format!("rank {other}")), "{error}");
+            assert!(u.with_region(acc.rank(), |view| view.len()).is_ok());
+            assert!(u.read_grown_box(other, u.grown_box(other).unwrap()).is_err());
+            let error = u.read_box_later(u.region_box(other).unwrap()).unwrap_err();
+            assert!(error.found().contains(&format!("rank {other}")), "{error}");
+            (acc.rank(), acc.ranks(), rows)
+        },
+    );
+    assert_eq!(tiles, [(0, 3, vec![(0, 8)]), (1, 3, vec![(8, 16)]), (2, 3, vec![(16, 24)])]);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+struct Pair {
+    x: f32,
+    n: u8,
+}
+
+#[test]
+fn files_are_those_of_one_process() {
+    let folder = std::env::temp_dir().join(format!("tida-ranks-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let at = |name: &str| folder.join(name);
+    let read = |name: &str| std::fs::read(at(name)).unwrap();
+    let save = |acc: &TileAcc, name: &str| {
+        let u = heat(acc).unwrap();
+        let mut pairs = TileArray::<Pair, 2>::builder([9, 70]).build(acc).unwrap();
+        pairs.fill(|[i, j]| Pair { x: i as f32 + 0.5, n: j as u8 }).unwrap();
+        u.save_npy(at(&format!("{name}.npy"))).unwrap();
+        // It is there for all when the call is over.
+        let mut again = u.like().unwrap();
+        again.load_npy(at(&format!("{name}.npy"))).unwrap();
+        assert_eq!(again.read_box(u.domain()).unwrap(), u.read_box(u.domain()).unwrap());
+        tida::save(at(&format!("{name}.npz")), &[("u", &u), ("pairs", &pairs)]).unwrap();
+    };
+    save(&TileAcc::builder().device(Device::Cpu).ranks(tida::Ranks::Off).build().unwrap(), "one");
+    for ranks in [2, 3, 5] {
+        on_ranks(ranks, 3, |of| of.device(Device::Cpu), |acc| save(acc, &format!("of{ranks}")));
+        assert!(read(&format!("of{ranks}.npy")) == read("one.npy"), "{ranks} ranks");
+        assert!(read(&format!("of{ranks}.npz")) == read("one.npz"), "{ranks} ranks");
+    }
+    // A checkpoint of 3 ranks goes on with 5, and with one.
+    for ranks in [5, 1] {
+        on_ranks(
+            ranks,
+            4,
+            |of| of.device(Device::Cpu),
+            |acc| {
+                let mut u = TileArray::<f64, 2>::builder([24, 64]).build(acc).unwrap();
+                tida::restore(at("of3.npz"), &mut [("u", &mut u)]).unwrap();
+                assert_eq!(u.read_box(u.domain()).unwrap(), heat(acc).unwrap().read_box(u.domain()).unwrap());
+            },
+        );
+    }
+    // A file that cannot be written is an error of all ranks, and they go on.
+    on_ranks(
+        3,
+        5,
+        |of| of.device(Device::Cpu),
+        |acc| {
+            let u = heat(acc).unwrap();
+            for path in [folder.join("no/such/folder.npy"), folder.join("no/such/folder.npz")] {
+                let saved = match path.extension().is_some_and(|of| of == "npy") {
+                    true => u.save_npy(&path),
+                    false => tida::save(&path, &[("u", &u)]),
+                };
+                assert_eq!(saved.unwrap_err().kind(), ErrorKind::Io);
+            }
+            assert!(reduce(&u, Sum, kernel!(|u, at| u[at])).is_ok());
+        },
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn ranks_that_run_different_programs_are_told_both_lines() {
+    let lines = Arc::new(std::sync::Mutex::new([0, 0]));
+    let errors = on_ranks(
+        3,
+        6,
+        |of| of.device(Device::Cpu),
+        |acc| {
+            let mut u = heat(acc).unwrap();
+            if acc.rank() == 1 {
+                lines.lock().unwrap()[1] = line!() + 1;
+                reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap_err()
+            } else {
+                lines.lock().unwrap()[0] = line!() + 1;
+                u.fill_ghosts().unwrap();
+                u.read_box(u.domain()).unwrap_err()
+            }
+        },
+    );
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::Ranks);
+        let lines = *lines.lock().unwrap();
+        let names = |line: u32| error.found().contains(&format!("ranks.rs:{line}:"));
+        assert!(lines.into_iter().all(names), "{lines:?}: {error}");
+    }
+}
+
+#[test]
+fn a_fill_that_one_rank_leaves_out_is_an_error_of_all() {
+    let errors = on_ranks(
+        2,
+        7,
+        |of| of.device(Device::Cpu),
+        |acc| {
+            let mut u = heat(acc).unwrap();
+            if acc.rank() == 0 {
+                u.fill_ghosts().unwrap();
+            }
+            // The other one ends.
+            if acc.rank() == 0 { acc.sync().and_then(|()| u.read_box(u.domain()).map(|_| ())) } else { Ok(()) }
+        },
+    );
+    let error = errors[0].as_ref().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Ranks);
+    assert!(error.found().contains("rank 1 ended"), "{error}");
+}
+
+#[test]
+fn a_failure_on_one_rank_is_that_of_what_needs_it() {
+    let errors = on_ranks(
+        3,
+        8,
+        |of| of.device(Device::Cpu),
+        |acc| {
+            let mut u =
+                TileArray::<i32, 2>::builder([12, 64]).ghost(1).boundary(Boundary::Fixed(1)).build(acc).unwrap();
+            let mut next = u.like().unwrap();
+            for tile in u.tiles() {
+                compute(&tile, &mut u, kernel!(|u, at| u[at] = 12 / (at[0] as i32 - 1))).unwrap(); // of the first rank
+            }
+            let line = line!() - 2;
+            u.fill_ghosts().unwrap();
+            for tile in next.tiles() {
+                compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at - [1, 0]])).unwrap();
+            }
+            let own = acc.sync();
+            let read = next.read_box(next.domain()).unwrap_err();
+            let sum = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap_err();
+            // The next work is well again.
+            u.fill_value(2).unwrap();
+            assert_eq!(reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap(), 2 * 12 * 64);
+            (own, read, sum, line)
+        },
+    );
+    for (rank, (own, read, sum, line)) in errors.iter().enumerate() {
+        // The first rank has failed, the second one needs its cells, the third one does not.
+        assert_eq!(own.is_err(), rank < 2, "rank {rank}: {own:?}");
+        for error in [read, sum] {
+            assert_eq!(error.kind(), ErrorKind::Division, "rank {rank}: {error}");
+            assert!(error.to_string().contains(&format!("ranks.rs:{line}:")), "rank {rank}: {error}");
+        }
+        assert!(rank == 0 || sum.found().contains("on rank 0"), "{sum}");
+    }
+}

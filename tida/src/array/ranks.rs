@@ -1,0 +1,146 @@
+//! What ranks give one another of an array on several: the values of boxes, for the host and for files.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::panic::Location;
+use std::path::Path;
+
+use super::TileArray;
+use super::files::{write_whole, writing_failed};
+use super::host::reserve;
+use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
+use crate::memory::element::{Element, Place};
+use crate::ranks::{Bytes, Slot, World};
+
+/// Bytes of an array that go to a file at once.
+const BAND: usize = 16 << 20;
+
+/// Values as bytes: plane by plane of components.
+fn bytes_of<T: Element>(values: &[T]) -> Bytes {
+    let mut bytes = Bytes::new(values.len() * T::TYPE.bytes());
+    let (start, count) = (bytes.start(), values.len());
+    for (n, value) in values.iter().enumerate() {
+        // SAFETY: there is room for so many elements, aligned as 16 bytes are, which nobody else has.
+        unsafe { T::place(start, count, n).store(*value) };
+    }
+    bytes
+}
+
+impl<T: Element, const D: usize> TileArray<T, D> {
+    /// The values of a box that lies on several ranks, each of which makes this call.
+    ///
+    /// # Errors
+    /// What failed, here or on another rank.
+    #[track_caller]
+    pub(super) fn read_ranks(
+        &self,
+        world: &World,
+        call: u64,
+        cells: &GridBox<D>,
+        count: usize,
+    ) -> Result<Vec<T>, Error> {
+        let recorded = Location::caller();
+        let own = self.read_here(cells, count).map(|values| bytes_of(&values));
+        let mut all = world.gather(call, own, ("read_box", recorded))?;
+        let mut values: Vec<T> = Vec::new();
+        reserve(&mut values, count)?;
+        for (rank, bytes) in all.iter_mut().enumerate() {
+            let part = self.of_rank(rank, cells);
+            let count = if part.is_empty() { 0 } else { part.cells() };
+            if bytes.as_slice().len() != count * T::TYPE.bytes() {
+                let found = format!("{} bytes of rank {rank} for {count} values", bytes.as_slice().len());
+                return Err(Error::new(ErrorKind::Ranks, "read a box", found, "have every rank read the same box"));
+            }
+            let start = bytes.start();
+            // SAFETY: so many elements were stored there by the rank that has them.
+            values.extend((0..count).map(|n| unsafe { T::place(start, count, n).load() }));
+        }
+        Ok(values)
+    }
+
+    /// Writes the values of an array on several ranks, each of which makes this call: the first rank writes, and goes on
+    /// taking what the others give if it cannot, or could not begin. `write` writes a box of an array on one place.
+    ///
+    /// # Errors
+    /// What failed here, or on a rank that had values to give.
+    pub(super) fn write_ranks(
+        &self,
+        world: &World,
+        begun: Result<(), Error>,
+        (file, tried): (&mut dyn Write, &str),
+        write: impl Fn(&TileArray<T, D>, &GridBox<D>, &mut dyn Write) -> io::Result<()>,
+        recorded: &'static Location<'static>,
+    ) -> Result<(), Error> {
+        let mut done = begun;
+        for (number, part) in self.owners().iter().enumerate() {
+            let owner = self.acc.rank_of(number);
+            let held = part.layout.owned;
+            let plane = (held.cells() / held.extent()[0].max(1)).saturating_mul(size_of::<T>()).max(1);
+            let thick = (BAND / plane).max(1) as i64;
+            let mut band = held;
+            while band.lo[0] < held.hi[0] {
+                band.hi[0] = held.hi[0].min(band.lo[0] + thick);
+                let slot = Slot { call: world.next(), lane: 0 };
+                let written = match (owner == world.rank(), world.rank() == 0) {
+                    (true, true) => write(part, &band, file).map_err(|e| writing_failed(tried, &e)),
+                    (true, false) => {
+                        let mut bytes = Vec::new();
+                        let packed = write(part, &band, &mut bytes).map_err(|e| writing_failed(tried, &e));
+                        match &packed {
+                            Ok(()) => world.send(0, slot, vec![Box::new(Bytes::of(&bytes))]),
+                            Err(error) => world.fail(0, slot, error),
+                        }
+                        packed
+                    }
+                    (false, true) => world.wait_for((owner, slot), ("save", recorded)).and_then(|bytes| {
+                        // After a failure nothing more is written.
+                        let bytes = if done.is_ok() { bytes.as_slice() } else { &[] };
+                        file.write_all(bytes).map_err(|e| writing_failed(tried, &e))
+                    }),
+                    (false, false) => Ok(()),
+                };
+                done = done.and(written);
+                band.lo[0] = band.hi[0];
+            }
+        }
+        done
+    }
+}
+
+/// Finds out whether a call has gone well on all ranks, each of which asks.
+///
+/// # Errors
+/// What failed, here or on another rank.
+pub(super) fn agree(world: &World, own: Result<(), Error>, recorded: &'static Location<'static>) -> Result<(), Error> {
+    let own = own.map(|()| Bytes::default());
+    world.gather(world.next(), own, ("save", recorded)).map(|_| ())
+}
+
+/// Writes a file whole or not at all, of which every rank has a part: the first one writes it. `write` writes its
+/// contents, and `no_file` gives what this rank has of them to the first one, or takes it though there is no file.
+///
+/// # Errors
+/// What failed, here or on another rank; no rank has written a file then.
+pub(super) fn write_shared(
+    world: &World,
+    ready: Result<(), Error>,
+    (path, tried): (&Path, &str),
+    (write, no_file): (impl FnOnce(&mut BufWriter<&File>) -> Result<(), Error>, impl Fn() -> Result<(), Error>),
+    recorded: &'static Location<'static>,
+) -> Result<(), Error> {
+    agree(world, ready, recorded)?;
+    if world.rank() > 0 {
+        return agree(world, no_file(), recorded);
+    }
+    let mut begun = false;
+    let written = write_whole(path, tried, |file| {
+        begun = true;
+        write(file)
+    });
+    if !begun {
+        // What went wrong is known.
+        let _ = no_file();
+    }
+    agree(world, written, recorded)
+}

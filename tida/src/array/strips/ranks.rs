@@ -1,0 +1,84 @@
+//! Strips between ranks: messages that are sent once they are made, and wait for who takes them once they are there.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::Carried;
+use crate::acc::TileAcc;
+use crate::memory::node::{Node, Work};
+use crate::memory::transport::{Letter, Message};
+use crate::ranks::{Parcel, Slot, World};
+
+/// A letter that goes to another rank.
+struct Posted {
+    letter: Option<Letter>,
+    bytes: usize,
+}
+
+impl Parcel for Posted {
+    fn bytes(&mut self) -> &[u8] {
+        let Some(letter) = &mut self.letter else { return &[] };
+        let start = letter.start();
+        // SAFETY: a letter has room for its batch, in the host's memory; `self` is borrowed alone.
+        unsafe { std::slice::from_raw_parts(start, self.bytes) }
+    }
+}
+
+impl Drop for Posted {
+    fn drop(&mut self) {
+        self.letter.take().into_iter().for_each(Letter::end);
+    }
+}
+
+/// A message between places of two ranks.
+pub(super) struct Between<'a> {
+    world: &'a Arc<World>,
+    slot: Slot,
+    /// The other rank.
+    rank: usize,
+    message: Arc<dyn Message>,
+    recorded: &'static Location<'static>,
+}
+
+impl<'a> Between<'a> {
+    /// That of a pair of places in a call of this number; none if both are of this rank.
+    pub fn of(
+        acc: &'a TileAcc,
+        (from, to): (usize, usize),
+        call: u64,
+        message: &Arc<dyn Message>,
+        recorded: &'static Location<'static>,
+    ) -> Option<Between<'a>> {
+        let (here, world) = (acc.places_here(), acc.world()?);
+        let rank = [from, to].map(|place| acc.rank_of(place)).into_iter().find(|rank| *rank != world.rank())?;
+        // Numbers of places in a rank, one beside the other.
+        let slot = Slot { call, lane: ((from % here.len()) * here.len() + to % here.len()) as u64 };
+        Some(Between { world, slot, rank, message: message.clone(), recorded })
+    }
+
+    /// Records that the message goes to the other rank, or why it does not, once the node that makes it has ended.
+    pub fn record_send(self, place: &TileAcc, give: &[Carried], made: &Arc<Node>) {
+        let Between { world, slot, rank: to, message, recorded } = self;
+        let sizes: Vec<usize> = give.iter().map(|(strips, _)| strips.given().bytes).collect();
+        let (world, core) = (world.clone(), place.core().clone());
+        let work = Work::Shared(Box::new(move |node, failure| {
+            let made = failure.map_or_else(|| message.receive(), Err);
+            let sent = made.inspect_err(|error| world.fail(to, slot, error)).map(|letters| {
+                let posted = |(letter, bytes)| Box::new(Posted { letter: Some(letter), bytes }) as Box<dyn Parcel>;
+                world.send(to, slot, letters.into_iter().zip(sizes).map(posted).collect());
+            });
+            core.finish(node, sent)
+        }));
+        place.record_node("fill_ghosts: send", recorded, &[], std::slice::from_ref(made), work);
+    }
+
+    /// A node that ends when the message of the other rank is there.
+    pub fn record_arrival(self, place: &TileAcc, take: &[Carried]) -> Arc<Node> {
+        let Between { world, slot, rank: from, message, recorded } = self;
+        let sizes = take.iter().map(|(strips, _)| Some(strips.taken().bytes)).collect();
+        world.expect(place.core(), (from, slot), sizes, ("fill_ghosts", recorded), move |pieces| {
+            let letters = pieces.into_iter().map(|piece| Letter::Values(piece.into_words()));
+            message.send(letters.collect())
+        })
+    }
+}

@@ -1,0 +1,271 @@
+//! Ranks: processes that run the same program, each with some of the places of an accelerator.
+//!
+//! Every rank records the same work. Calls that concern all ranks have numbers; what ranks give one another goes by
+//! these. Each call is told to the next rank, in words, so that ranks that do not run the same program find out. One
+//! thread (`post`) sends and receives, over MPI (`mpi`) or between threads of one process, for tests (`fake`).
+//! (docs/decisions/0070-ranks.md)
+
+mod bytes;
+mod fake;
+#[cfg(feature = "mpi")]
+mod mpi;
+mod post;
+mod transport;
+
+pub use bytes::Bytes;
+pub use fake::FakeRank;
+pub use transport::Parcel;
+
+use std::fmt::Display;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use self::post::{Call, Command, Expected, Post};
+use self::transport::Transport;
+use crate::error::{Error, ErrorKind, last_error};
+use crate::memory::node::Node;
+use crate::record::driver::Core;
+
+/// What a message is for: a call, and which of the messages between two ranks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub call: u64,
+    pub lane: u64,
+}
+
+/// Lanes of a call: pairs of places.
+const LANES: u64 = 1 << 12;
+
+impl Slot {
+    fn tag(self) -> u64 {
+        // 0 is for words.
+        1 + self.call * LANES + self.lane % LANES
+    }
+}
+
+/// All ranks, as one of them sees them.
+#[derive(Debug)]
+pub(crate) struct World {
+    rank: usize,
+    ranks: usize,
+    on_host: usize,
+    /// Calls that concern all ranks so far.
+    calls: AtomicU64,
+    post: Sender<Command>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The error of what arrays on several ranks do not do.
+pub(crate) fn not_on_ranks(tried: impl Into<String>, what: &str) -> Error {
+    let advice = "build the arrays on each rank for itself (`acc.places()[0]`), or run on one rank";
+    Error::new(ErrorKind::Ranks, tried, format!("{what}, of arrays on several ranks"), advice)
+}
+
+/// The error of ranks that cannot start.
+fn cannot_start(found: impl Into<String>, advice: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Ranks, "run a program on several ranks", found, advice)
+}
+
+impl World {
+    /// The ranks that `mpirun` or another launcher has started.
+    ///
+    /// # Errors
+    /// No library of MPI; a second accelerator of ranks in one process.
+    #[cfg(feature = "mpi")]
+    pub fn mpi(timeout: Option<Duration>) -> Result<Arc<World>, Error> {
+        mpi::check()?;
+        crate::error::keep_last();
+        World::start(timeout, || mpi::open().map(|mpi| Box::new(mpi) as Box<dyn Transport>))
+    }
+
+    /// As above.
+    ///
+    /// # Errors
+    /// That this build has no MPI.
+    #[cfg(not(feature = "mpi"))]
+    pub fn mpi(_: Option<Duration>) -> Result<Arc<World>, Error> {
+        Err(cannot_start("a build of tida without MPI", "build with tida's feature `mpi`, or leave ranks out"))
+    }
+
+    /// Ranks that are threads of this process.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub fn fake(rank: FakeRank, timeout: Option<Duration>) -> Result<Arc<World>, Error> {
+        World::start(timeout, || Ok(Box::new(rank) as Box<dyn Transport>))
+    }
+
+    fn start(
+        timeout: Option<Duration>,
+        open: impl FnOnce() -> Result<Box<dyn Transport>, Error> + Send + 'static,
+    ) -> Result<Arc<World>, Error> {
+        let (post, commands) = mpsc::channel();
+        let (tell, opened) = mpsc::channel();
+        let run = move || match open() {
+            Ok(transport) => {
+                let _ = tell.send(Ok((transport.rank(), transport.ranks(), transport.on_host())));
+                Post::new(transport, commands, timeout).serve();
+            }
+            Err(error) => {
+                let _ = tell.send(Err(error));
+            }
+        };
+        let thread = std::thread::Builder::new().name("tida-ranks".into()).spawn(run);
+        let thread = thread.map_err(|e| cannot_start(e.to_string(), "free some threads"))?;
+        let (rank, ranks, on_host) =
+            opened.recv().map_err(|_| cannot_start("a panic of its thread", "report this")).flatten()?;
+        let thread = Mutex::new(Some(thread));
+        Ok(Arc::new(World { rank, ranks, on_host, calls: AtomicU64::new(0), post, thread }))
+    }
+
+    /// The number of this rank.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// How many of them are on this host.
+    pub fn on_host(&self) -> usize {
+        self.on_host
+    }
+
+    /// Says that this rank makes a call that all ranks make; gives the call's number.
+    pub fn call(&self, what: impl Display, recorded: &Location<'_>) -> u64 {
+        let number = self.next();
+        let _ = self.post.send(Command::Call(Call { number, text: format!("{what} at {recorded}") }));
+        number
+    }
+
+    /// A number for a part of a call.
+    pub fn next(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Gives a rank something.
+    pub fn send(&self, to: usize, slot: Slot, pieces: Vec<Box<dyn Parcel>>) {
+        let _ = self.post.send(Command::Send { to, tag: slot.tag(), pieces });
+    }
+
+    /// Tells a rank why it is given nothing.
+    pub fn fail(&self, to: usize, slot: Slot, error: &Error) {
+        let _ = self.post.send(Command::Fail { to, tag: slot.tag(), error: error.clone() });
+    }
+
+    fn expect_by(
+        &self,
+        (from, slot): (usize, Slot),
+        sizes: Vec<Option<usize>>,
+        text: String,
+        deliver: impl FnOnce(Result<Vec<Bytes>, Error>) + Send + 'static,
+    ) {
+        let (since, came, deliver) = (Instant::now(), Vec::new(), Box::new(deliver));
+        let expected = Expected { from, tag: slot.tag(), sizes, text, since, came, deliver };
+        if let Err(mpsc::SendError(Command::Expect(expected))) = self.post.send(Command::Expect(expected)) {
+            let ended = cannot_start("that the thread of messages has ended", "report this");
+            (expected.deliver)(Err(ended));
+        }
+    }
+
+    /// A node that ends when a rank has given something, of pieces of so many bytes.
+    pub fn expect(
+        &self,
+        core: &Arc<Core>,
+        from: (usize, Slot),
+        sizes: Vec<Option<usize>>,
+        (name, recorded): (&'static str, &'static Location<'static>),
+        take: impl FnOnce(Vec<Bytes>) -> Result<(), Error> + Send + 'static,
+    ) -> Arc<Node> {
+        let node = core.expect(name, recorded);
+        let (core, waits) = (core.clone(), node.clone());
+        self.expect_by(from, sizes, format!("{name} at {recorded}"), move |came| {
+            core.arrived(&waits, came.and_then(take));
+        });
+        node
+    }
+
+    /// Waits until every rank has given its bytes; gives those of all ranks. A rank that fails fails all.
+    ///
+    /// # Errors
+    /// What failed, here or on another rank.
+    pub fn gather(
+        &self,
+        call: u64,
+        own: Result<Bytes, Error>,
+        (name, recorded): (&'static str, &'static Location<'static>),
+    ) -> Result<Vec<Bytes>, Error> {
+        let slot = Slot { call, lane: 0 };
+        let others = || (0..self.ranks).filter(|rank| *rank != self.rank);
+        let (tell, come) = mpsc::channel();
+        for rank in others() {
+            let tell = tell.clone();
+            self.expect_by((rank, slot), vec![None], format!("{name} at {recorded}"), move |came| {
+                let _ = tell.send((rank, came));
+            });
+            match &own {
+                Ok(bytes) => self.send(rank, slot, vec![Box::new(Bytes::of(bytes.as_slice()))]),
+                Err(error) => self.fail(rank, slot, error),
+            }
+        }
+        drop(tell);
+        let mut all: Vec<Bytes> = (0..self.ranks).map(|_| Bytes::default()).collect();
+        let mut failed: Vec<(usize, Error)> = Vec::new();
+        match own {
+            Ok(bytes) => all[self.rank] = bytes,
+            Err(error) => failed.push((self.rank, error)),
+        }
+        for (rank, came) in come {
+            match came {
+                Ok(mut pieces) => all[rank] = pieces.pop().unwrap_or_default(),
+                Err(error) => failed.push((rank, error)),
+            }
+        }
+        match failed.into_iter().min_by_key(|(rank, _)| *rank) {
+            Some((_, error)) => Err(error),
+            None => Ok(all),
+        }
+    }
+
+    /// Waits for the bytes that a rank gives this one.
+    ///
+    /// # Errors
+    /// What failed there.
+    pub fn wait_for(
+        &self,
+        from: (usize, Slot),
+        (name, recorded): (&'static str, &'static Location<'static>),
+    ) -> Result<Bytes, Error> {
+        let (tell, come) = mpsc::channel();
+        self.expect_by(from, vec![None], format!("{name} at {recorded}"), move |came| {
+            let _ = tell.send(came);
+        });
+        let ended = || Err(cannot_start("that the thread of messages has ended", "report this"));
+        let mut pieces = come.recv().unwrap_or_else(|_| ended())?;
+        Ok(pieces.pop().unwrap_or_default())
+    }
+
+    /// Takes leave of the others, and waits until all have; after a panic ends them.
+    pub fn leave(&self) {
+        let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let panics = std::thread::panicking();
+        let dies = panics.then(|| format!("a panic of its program (call {})", self.calls.load(Ordering::Relaxed)));
+        let said = last_error().map(|error| error.to_string());
+        let _ = self.post.send(Command::Leave { said, dies });
+        if std::thread::current().id() != thread.thread().id() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

@@ -1,0 +1,248 @@
+//! Messages by MPI. The library is looked for when a program asks for ranks: nothing of MPI is needed to build.
+//!
+//! One thread calls MPI, from its start to its end.
+
+mod sys;
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_int};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use self::sys::{FUNNELED, Handle, Mpi, Status};
+use super::bytes::Bytes;
+use super::cannot_start;
+use super::transport::{Parcel, Transport};
+use crate::error::Error;
+use crate::variables::text_of;
+
+/// Libraries that are looked for, where `TIDA_MPI` names none: Open MPI 4 and 5, MPICH as most name it, MPICH of Debian.
+const NAMES: [&str; 4] = ["libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so"];
+
+/// Tags below this are enough that no two messages under way have the same.
+const TAGS: i64 = 1 << 24;
+
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// Says that MPI is about to start, which it does once in a process.
+///
+/// # Errors
+/// That it has started before.
+pub(super) fn check() -> Result<(), Error> {
+    if STARTED.swap(true, Ordering::SeqCst) {
+        let advice = "use one accelerator for all arrays; others say `.ranks(Ranks::Off)`";
+        return Err(cannot_start("a second accelerator of ranks in this process, where MPI starts once", advice));
+    }
+    Ok(())
+}
+
+/// A receive that has begun.
+struct Receiving {
+    request: Handle,
+    into: Bytes,
+}
+
+/// MPI, between its start and its end.
+pub(super) struct OverMpi {
+    mpi: Mpi,
+    rank: usize,
+    ranks: usize,
+    on_host: usize,
+    /// Tags from 0 to here.
+    most: u64,
+    sends: Vec<(Handle, Box<dyn Parcel>)>,
+    receives: HashMap<(c_int, c_int), Receiving>,
+}
+
+/// Finds a library and starts it.
+///
+/// # Errors
+/// No library; one that is not what started the program.
+pub(super) fn open() -> Result<OverMpi, Error> {
+    let mut found = Vec::new();
+    let named = text_of("TIDA_MPI");
+    let ordered = |is_mpich: bool| if is_mpich { [1, 2, 0, 3] } else { [0, 1, 2, 3] }.map(|n| NAMES[n].to_owned());
+    let of_mpich = text_of("PMI_RANK").is_some() && text_of("OMPI_COMM_WORLD_SIZE").is_none();
+    let names = named.clone().map_or_else(|| ordered(of_mpich).to_vec(), |name| vec![name]);
+    for name in &names {
+        // SAFETY: these are names of libraries of MPI, or what the user says is one.
+        match unsafe { Mpi::open(name) } {
+            Ok(mpi) => return OverMpi::start(mpi, name),
+            Err(why) => found.push(why),
+        }
+    }
+    let advice = "install Open MPI or MPICH, or name its library with the environment variable TIDA_MPI";
+    Err(cannot_start(found.join("; "), advice))
+}
+
+impl OverMpi {
+    fn start(mpi: Mpi, name: &str) -> Result<OverMpi, Error> {
+        let failed = |found: String| cannot_start(format!("{found} ({name})"), "see what MPI says");
+        let (world, mut provided) = (mpi.constants.world, 0);
+        let none = std::ptr::null_mut();
+        // SAFETY: it has not been started (`check`); the arguments may be missing; this thread makes all calls.
+        let code = unsafe { (mpi.MPI_Init_thread)(none, std::ptr::null_mut(), FUNNELED, &mut provided) };
+        said(&mpi, "MPI_Init_thread", code).map_err(failed)?;
+        let (mut rank, mut ranks, mut near, mut on_host) = (0, 0, 0, 1);
+        let (mut most, mut known): (*const c_int, c_int) = (std::ptr::null(), 0);
+        let of = mpi.constants;
+        // SAFETY: MPI has started; the places for the answers are valid.
+        let most = unsafe {
+            said(&mpi, "MPI_Comm_set_errhandler", (mpi.MPI_Comm_set_errhandler)(world, of.errors_return))
+                .and_then(|()| said(&mpi, "MPI_Comm_rank", (mpi.MPI_Comm_rank)(world, &mut rank)))
+                .and_then(|()| said(&mpi, "MPI_Comm_size", (mpi.MPI_Comm_size)(world, &mut ranks)))
+                .and_then(|()| {
+                    let code = (mpi.MPI_Comm_split_type)(world, of.shared, 0, of.info_null, &mut near);
+                    said(&mpi, "MPI_Comm_split_type", code)
+                })
+                .and_then(|()| said(&mpi, "MPI_Comm_size", (mpi.MPI_Comm_size)(near, &mut on_host)))
+                .and_then(|()| {
+                    let code = (mpi.MPI_Comm_get_attr)(world, of.tag_ub, (&raw mut most).cast(), &mut known);
+                    said(&mpi, "MPI_Comm_get_attr", code)
+                })
+                .map_err(failed)?;
+            // What it gives is an address that stays.
+            if known != 0 && !most.is_null() { i64::from(*most) } else { 32767 }
+        };
+        if most < TAGS {
+            return Err(failed(format!("tags up to {most}, of which tida needs {TAGS}")));
+        }
+        let launched =
+            ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"].into_iter().find_map(|name| text_of(name)?.parse::<c_int>().ok());
+        if let Some(launched) = launched.filter(|launched| *launched != ranks) {
+            let found = format!("{ranks} rank by the library {name}, where {launched} were launched");
+            return Err(cannot_start(found, "name the library of the launcher with the environment variable TIDA_MPI"));
+        }
+        let [rank, ranks, on_host] = [rank, ranks, on_host].map(|n| n.max(0) as usize);
+        let (sends, receives) = Default::default();
+        Ok(OverMpi { mpi, rank, ranks, on_host, most: most as u64, sends, receives })
+    }
+
+    fn said(&self, call: &str, code: c_int) -> Result<(), String> {
+        said(&self.mpi, call, code)
+    }
+
+    /// A tag of MPI: the first is that of words, the others follow one another in a circle.
+    fn tag(&self, tag: u64) -> c_int {
+        if tag == 0 { 0 } else { (1 + (tag - 1) % (self.most - 1)) as c_int }
+    }
+
+    /// Looks for a message, and begins to receive it.
+    fn begin(&mut self, from: c_int, tag: c_int) -> Result<Option<Receiving>, String> {
+        let (mut flag, mut message, mut status): (c_int, Handle, Status) = (0, 0, [0; 16]);
+        let of = self.mpi.constants;
+        // SAFETY: the places for the answers are valid, and large enough for what either library writes.
+        let code = unsafe { (self.mpi.MPI_Improbe)(from, tag, of.world, &mut flag, &mut message, &mut status) };
+        self.said("MPI_Improbe", code)?;
+        if flag == 0 {
+            return Ok(None);
+        }
+        let mut count = 0;
+        // SAFETY: the status is that of the message.
+        self.said("MPI_Get_count", unsafe { (self.mpi.MPI_Get_count)(&status, of.byte, &mut count) })?;
+        let (mut into, mut request) = (Bytes::new(count.max(0) as usize), 0);
+        let start = into.start().cast();
+        // SAFETY: there is room for so many bytes, which stay where they are until the request has ended.
+        let code = unsafe { (self.mpi.MPI_Imrecv)(start, count, of.byte, &mut message, &mut request) };
+        self.said("MPI_Imrecv", code)?;
+        Ok(Some(Receiving { request, into }))
+    }
+
+    /// Whether a request has ended.
+    fn has_ended(&self, request: &mut Handle) -> Result<bool, String> {
+        let (mut flag, mut status): (c_int, Status) = (0, [0; 16]);
+        // SAFETY: the request is one that has begun, and the places for the answers are valid.
+        let code = unsafe { (self.mpi.MPI_Test)(request, &mut flag, &mut status) };
+        self.said("MPI_Test", code)?;
+        Ok(flag != 0)
+    }
+}
+
+/// What MPI says of a call that failed.
+fn said(mpi: &Mpi, call: &str, code: c_int) -> Result<(), String> {
+    if code == 0 {
+        return Ok(());
+    }
+    let (mut text, mut length) = ([0; 1024], 0);
+    // SAFETY: the text has more room than any library takes (256 to 1024 characters, with a 0 at the end).
+    let known = unsafe { (mpi.MPI_Error_string)(code, text.as_mut_ptr(), &mut length) };
+    text[1023] = 0;
+    // SAFETY: there is a 0 at the end.
+    let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
+    Err(if known == 0 { format!("{text} ({call})") } else { format!("result {code} of {call}") })
+}
+
+impl Transport for OverMpi {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    fn on_host(&self) -> usize {
+        self.on_host
+    }
+
+    fn send(&mut self, to: usize, tag: u64, mut parcel: Box<dyn Parcel>) -> Result<(), String> {
+        let (of, tag, mut request) = (self.mpi.constants, self.tag(tag), 0);
+        let bytes = parcel.bytes();
+        let Ok(count) = c_int::try_from(bytes.len()) else {
+            return Err(format!(
+                "a message of {} bytes, where MPI takes 2 GiB at most: read smaller boxes",
+                bytes.len()
+            ));
+        };
+        let start = bytes.as_ptr().cast();
+        // SAFETY: the memory stays as it is until the request has ended: the parcel is kept until then.
+        let code = unsafe { (self.mpi.MPI_Isend)(start, count, of.byte, to as c_int, tag, of.world, &mut request) };
+        self.said("MPI_Isend", code)?;
+        self.sends.push((request, parcel));
+        Ok(())
+    }
+
+    fn receive(&mut self, from: Option<usize>, tag: u64) -> Result<Option<Bytes>, String> {
+        let key = (from.map_or(self.mpi.constants.any_source, |from| from as c_int), self.tag(tag));
+        let begun = match self.receives.remove(&key) {
+            Some(begun) => Some(begun),
+            None => self.begin(key.0, key.1)?,
+        };
+        let Some(mut begun) = begun else { return Ok(None) };
+        if self.has_ended(&mut begun.request)? {
+            return Ok(Some(begun.into));
+        }
+        self.receives.insert(key, begun);
+        Ok(None)
+    }
+
+    fn sending(&mut self) -> Result<usize, String> {
+        let mut n = 0;
+        while n < self.sends.len() {
+            let mut request = self.sends[n].0;
+            if self.has_ended(&mut request)? {
+                drop(self.sends.swap_remove(n));
+            } else {
+                self.sends[n].0 = request;
+                n += 1;
+            }
+        }
+        Ok(self.sends.len())
+    }
+
+    fn abort(&mut self, why: &str) {
+        // Nobody else may be left to say it.
+        eprintln!("tida: {why}; all ranks end");
+        // SAFETY: MPI has started. It ends the process.
+        unsafe { (self.mpi.MPI_Abort)(self.mpi.constants.world, 1) };
+        std::process::exit(1);
+    }
+
+    fn aborted(&self) -> Option<String> {
+        None
+    }
+
+    fn end(&mut self) {
+        // SAFETY: all that was sent has been received; this thread has started MPI.
+        unsafe { (self.mpi.MPI_Finalize)() };
+    }
+}

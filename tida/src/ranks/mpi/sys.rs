@@ -1,0 +1,104 @@
+//! What tida calls of a library of MPI, declared by hand as that of NVIDIA's is (docs/decisions/0031-own-declarations.md).
+//!
+//! Open MPI and MPICH (and what is made from it: Intel's, Cray's, MVAPICH) have different types for handles: pointers in
+//! the one, numbers of 32 bits in the other. Both fit a register, and the storage of a pointer: a handle is a `usize`
+//! here, of which MPICH takes the lower half. Constants are chosen by which library it is.
+
+#![allow(non_snake_case)]
+
+use std::ffi::{c_char, c_int, c_void};
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+/// A communicator, type, request, message or other object of MPI.
+pub(super) type Handle = usize;
+
+/// Room for a status, which tida does not look into: MPICH has 20 bytes, Open MPI 24.
+pub(super) type Status = [u64; 16];
+
+macro_rules! functions {
+    ($($name:ident($($ty:ty),*);)*) => {
+        /// The functions, and what constants are in this library.
+        pub(super) struct Mpi {
+            $(pub $name: unsafe extern "C" fn($($ty),*) -> c_int,)*
+            pub constants: Constants,
+            _library: Library,
+        }
+
+        impl Mpi {
+            /// Loads a library. The error is a text.
+            ///
+            /// # Safety
+            /// It is a library of MPI, or none that has functions of these names.
+            pub unsafe fn open(name: &str) -> Result<Mpi, String> {
+                // The modules of Open MPI look for its functions in what is loaded for all.
+                // SAFETY: the caller's promise.
+                let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }.map_err(|e| e.to_string())?;
+                $(
+                    // SAFETY: so MPI declares it, for handles that fit a register.
+                    let $name = unsafe { library.get::<unsafe extern "C" fn($($ty),*) -> c_int>(stringify!($name).as_bytes()) };
+                    let $name = *$name.map_err(|e| e.to_string())?;
+                )*
+                let constants = Constants::of(&library)?;
+                Ok(Mpi { $($name,)* constants, _library: library })
+            }
+        }
+    };
+}
+
+functions! {
+    MPI_Init_thread(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
+    MPI_Finalize();
+    MPI_Abort(Handle, c_int);
+    MPI_Comm_rank(Handle, *mut c_int);
+    MPI_Comm_size(Handle, *mut c_int);
+    MPI_Comm_set_errhandler(Handle, Handle);
+    MPI_Comm_get_attr(Handle, c_int, *mut c_void, *mut c_int);
+    MPI_Comm_split_type(Handle, c_int, c_int, Handle, *mut Handle);
+    MPI_Isend(*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+    MPI_Improbe(c_int, c_int, Handle, *mut c_int, *mut Handle, *mut Status);
+    MPI_Imrecv(*mut c_void, c_int, Handle, *mut Handle, *mut Handle);
+    MPI_Get_count(*const Status, Handle, *mut c_int);
+    MPI_Test(*mut Handle, *mut c_int, *mut Status);
+    MPI_Error_string(c_int, *mut c_char, *mut c_int);
+}
+
+/// `MPI_THREAD_FUNNELED`: one thread calls.
+pub(super) const FUNNELED: c_int = 1;
+
+/// Constants of a library.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Constants {
+    pub world: Handle,
+    pub byte: Handle,
+    pub errors_return: Handle,
+    pub info_null: Handle,
+    pub any_source: c_int,
+    pub tag_ub: c_int,
+    pub shared: c_int,
+}
+
+impl Constants {
+    /// Those of a library that is Open MPI or of MPICH's interface.
+    fn of(library: &Library) -> Result<Constants, String> {
+        // SAFETY: only the address is taken.
+        let address =
+            |name: &str| unsafe { library.get::<c_char>(name.as_bytes()) }.map(|symbol| symbol.into_raw() as Handle);
+        if let (Ok(world), Ok(byte), Ok(errors_return), Ok(info_null)) = (
+            address("ompi_mpi_comm_world"),
+            address("ompi_mpi_byte"),
+            address("ompi_mpi_errors_return"),
+            address("ompi_mpi_info_null"),
+        ) {
+            return Ok(Constants { world, byte, errors_return, info_null, any_source: -1, tag_ub: 0, shared: 0 });
+        }
+        if address("MPIR_F08_MPI_IN_PLACE").is_err()
+            && address("MPIR_Err_create_code").is_err()
+            && address("MPIX_Query_cuda_support").is_err()
+        {
+            return Err("neither Open MPI nor a library with the interface of MPICH".into());
+        }
+        let (world, byte, errors_return, info_null) = (0x4400_0000, 0x4c00_010d, 0x5400_0001, 0x1c00_0000);
+        Ok(Constants { world, byte, errors_return, info_null, any_source: -2, tag_ub: 0x6440_0001, shared: 1 })
+    }
+}

@@ -1,0 +1,39 @@
+//! What carries messages from rank to rank.
+
+use super::bytes::Bytes;
+
+/// A piece of a message: memory that stays as it is until it is sent.
+pub trait Parcel: Send {
+    /// What is sent.
+    fn bytes(&mut self) -> &[u8];
+}
+
+impl Parcel for Bytes {
+    fn bytes(&mut self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+/// What carries messages. One thread has it, and asks again and again.
+///
+/// Pieces of one tag arrive in the order in which they were sent; others may overtake them. Errors are texts.
+pub trait Transport {
+    /// The number of this rank.
+    fn rank(&self) -> usize;
+    /// How many ranks there are.
+    fn ranks(&self) -> usize;
+    /// Ranks on this host, this one included.
+    fn on_host(&self) -> usize;
+    /// Starts to send a piece.
+    fn send(&mut self, to: usize, tag: u64, parcel: Box<dyn Parcel>) -> Result<(), String>;
+    /// The next piece of a rank, or of any one, of this tag, if it is there.
+    fn receive(&mut self, from: Option<usize>, tag: u64) -> Result<Option<Bytes>, String>;
+    /// Lets go of what is sent; gives how many pieces are still on their way.
+    fn sending(&mut self) -> Result<usize, String>;
+    /// Ends all ranks.
+    fn abort(&mut self, why: &str);
+    /// Why another rank has ended all, where that does not end this process.
+    fn aborted(&self) -> Option<String>;
+    /// Every rank has taken leave.
+    fn end(&mut self);
+}
