@@ -81,9 +81,10 @@ pub(super) struct Constants {
 impl Constants {
     /// Those of a library that is Open MPI or of MPICH's interface.
     fn of(library: &Library) -> Result<Constants, String> {
-        // SAFETY: only the address is taken.
-        let address =
-            |name: &str| unsafe { library.get::<c_char>(name.as_bytes()) }.map(|symbol| symbol.into_raw() as Handle);
+        // SAFETY: only the address is taken, whatever is there.
+        let address = |name: &str| {
+            unsafe { library.get::<*const c_void>(name.as_bytes()) }.map(|symbol| symbol.into_raw() as Handle)
+        };
         if let (Ok(world), Ok(byte), Ok(errors_return), Ok(info_null)) = (
             address("ompi_mpi_comm_world"),
             address("ompi_mpi_byte"),
@@ -92,10 +93,8 @@ impl Constants {
         ) {
             return Ok(Constants { world, byte, errors_return, info_null, any_source: -1, tag_ub: 0, shared: 0 });
         }
-        if address("MPIR_F08_MPI_IN_PLACE").is_err()
-            && address("MPIR_Err_create_code").is_err()
-            && address("MPIX_Query_cuda_support").is_err()
-        {
+        // A name that MPICH's header makes part of programs.
+        if address("MPIR_Dup_fn").is_err() {
             return Err("neither Open MPI nor a library with the interface of MPICH".into());
         }
         let (world, byte, errors_return, info_null) = (0x4400_0000, 0x4c00_010d, 0x5400_0001, 0x1c00_0000);
