@@ -59,8 +59,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Ok(values)
     }
 
-    /// Writes the values of an array on several ranks, each of which makes this call: the first rank writes, and goes on
-    /// taking what the others give if it cannot, or could not begin. `write` writes a box of an array on one place.
+    /// Writes the values of an array on several ranks, each of which makes this call: the first rank writes, and goes
+    /// on taking what the others give if it cannot, or could not begin. `write` writes a box of an array on one place.
     ///
     /// # Errors
     /// What failed here, or on a rank that had values to give.

@@ -4,18 +4,19 @@
 
 mod sys;
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use self::sys::{FUNNELED, Handle, Mpi, Status};
+use self::sys::{ANY_TAG, FUNNELED, Handle, Mpi, Status};
 use super::bytes::Bytes;
 use super::cannot_start;
 use super::transport::{Parcel, Transport};
 use crate::error::Error;
 use crate::variables::text_of;
 
-/// Libraries that are looked for, where `TIDA_MPI` names none: Open MPI 4 and 5, MPICH as most name it, MPICH of Debian.
+/// Libraries that are looked for, where `TIDA_MPI` names none: Open MPI 4 and 5, MPICH, MPICH of Debian, any.
 const NAMES: [&str; 4] = ["libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so"];
 
 /// Tags below this are enough that no two messages under way have the same.
@@ -37,6 +38,8 @@ pub(super) fn check() -> Result<(), Error> {
 
 /// A receive that has begun.
 struct Receiving {
+    from: c_int,
+    tag: c_int,
     request: Handle,
     into: Bytes,
 }
@@ -50,7 +53,10 @@ pub(super) struct OverMpi {
     /// Tags from 0 to here.
     most: u64,
     sends: Vec<(Handle, Box<dyn Parcel>)>,
-    receives: HashMap<(c_int, c_int), Receiving>,
+    /// What comes, in the order in which it was found.
+    receives: Vec<Receiving>,
+    /// What has come, by rank and tag.
+    inbox: HashMap<(c_int, c_int), VecDeque<Bytes>>,
 }
 
 /// Finds a library and starts it.
@@ -113,8 +119,8 @@ impl OverMpi {
             return Err(cannot_start(found, "name the library of the launcher with the environment variable TIDA_MPI"));
         }
         let [rank, ranks, on_host] = [rank, ranks, on_host].map(|n| n.max(0) as usize);
-        let (sends, receives) = Default::default();
-        Ok(OverMpi { mpi, rank, ranks, on_host, most: most as u64, sends, receives })
+        let (sends, receives, inbox) = Default::default();
+        Ok(OverMpi { mpi, rank, ranks, on_host, most: most as u64, sends, receives, inbox })
     }
 
     fn said(&self, call: &str, code: c_int) -> Result<(), String> {
@@ -126,12 +132,34 @@ impl OverMpi {
         if tag == 0 { 0 } else { (1 + (tag - 1) % (self.most - 1)) as c_int }
     }
 
+    /// Takes all that has come. One question for all messages: each may take long, as MPI may give the processor away.
+    fn look(&mut self) -> Result<(), String> {
+        while let Some(begun) = self.begin()? {
+            self.receives.push(begun);
+        }
+        let mut n = 0;
+        while n < self.receives.len() {
+            let key = |of: &Receiving| (of.from, of.tag);
+            let is_next = self.receives[..n].iter().all(|before| key(before) != key(&self.receives[n]));
+            let mut request = self.receives[n].request;
+            if is_next && self.has_ended(&mut request)? {
+                let Receiving { from, tag, into, .. } = self.receives.remove(n);
+                self.inbox.entry((from, tag)).or_default().push_back(into);
+            } else {
+                self.receives[n].request = request;
+                n += 1;
+            }
+        }
+        Ok(())
+    }
+
     /// Looks for a message, and begins to receive it.
-    fn begin(&mut self, from: c_int, tag: c_int) -> Result<Option<Receiving>, String> {
-        let (mut flag, mut message, mut status): (c_int, Handle, Status) = (0, 0, [0; 16]);
+    fn begin(&mut self) -> Result<Option<Receiving>, String> {
+        let (mut flag, mut message, mut status): (c_int, Handle, Status) = (0, 0, Status::default());
         let of = self.mpi.constants;
         // SAFETY: the places for the answers are valid, and large enough for what either library writes.
-        let code = unsafe { (self.mpi.MPI_Improbe)(from, tag, of.world, &mut flag, &mut message, &mut status) };
+        let code =
+            unsafe { (self.mpi.MPI_Improbe)(of.any_source, ANY_TAG, of.world, &mut flag, &mut message, &mut status) };
         self.said("MPI_Improbe", code)?;
         if flag == 0 {
             return Ok(None);
@@ -144,12 +172,13 @@ impl OverMpi {
         // SAFETY: there is room for so many bytes, which stay where they are until the request has ended.
         let code = unsafe { (self.mpi.MPI_Imrecv)(start, count, of.byte, &mut message, &mut request) };
         self.said("MPI_Imrecv", code)?;
-        Ok(Some(Receiving { request, into }))
+        let (from, tag) = of.source_and_tag(&status);
+        Ok(Some(Receiving { from, tag, request, into }))
     }
 
     /// Whether a request has ended.
     fn has_ended(&self, request: &mut Handle) -> Result<bool, String> {
-        let (mut flag, mut status): (c_int, Status) = (0, [0; 16]);
+        let (mut flag, mut status): (c_int, Status) = (0, Status::default());
         // SAFETY: the request is one that has begun, and the places for the answers are valid.
         let code = unsafe { (self.mpi.MPI_Test)(request, &mut flag, &mut status) };
         self.said("MPI_Test", code)?;
@@ -202,17 +231,21 @@ impl Transport for OverMpi {
     }
 
     fn receive(&mut self, from: Option<usize>, tag: u64) -> Result<Option<Bytes>, String> {
-        let key = (from.map_or(self.mpi.constants.any_source, |from| from as c_int), self.tag(tag));
-        let begun = match self.receives.remove(&key) {
-            Some(begun) => Some(begun),
-            None => self.begin(key.0, key.1)?,
+        let tag = self.tag(tag);
+        let found = match from {
+            Some(from) => Some((from as c_int, tag)),
+            // Words of any rank, for which the thread asks first in each turn.
+            None => {
+                self.look()?;
+                self.inbox.keys().copied().find(|(_, of)| *of == tag)
+            }
         };
-        let Some(mut begun) = begun else { return Ok(None) };
-        if self.has_ended(&mut begun.request)? {
-            return Ok(Some(begun.into));
+        let Some(Entry::Occupied(mut of)) = found.map(|key| self.inbox.entry(key)) else { return Ok(None) };
+        let piece = of.get_mut().pop_front();
+        if of.get().is_empty() {
+            of.remove();
         }
-        self.receives.insert(key, begun);
-        Ok(None)
+        Ok(piece)
     }
 
     fn sending(&mut self) -> Result<usize, String> {

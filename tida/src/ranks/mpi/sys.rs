@@ -1,7 +1,8 @@
-//! What tida calls of a library of MPI, declared by hand as that of NVIDIA's is (docs/decisions/0031-own-declarations.md).
+//! What tida calls of a library of MPI, declared by hand as what it calls of NVIDIA's is
+//! (docs/decisions/0031-own-declarations.md).
 //!
-//! Open MPI and MPICH (and what is made from it: Intel's, Cray's, MVAPICH) have different types for handles: pointers in
-//! the one, numbers of 32 bits in the other. Both fit a register, and the storage of a pointer: a handle is a `usize`
+//! Open MPI and MPICH (and what is made from it: Intel's, Cray's, MVAPICH) have different types for handles: pointers
+//! in the one, numbers of 32 bits in the other. Both fit a register, and the storage of a pointer: a handle is a `usize`
 //! here, of which MPICH takes the lower half. Constants are chosen by which library it is.
 
 #![allow(non_snake_case)]
@@ -13,8 +14,13 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 /// A communicator, type, request, message or other object of MPI.
 pub(super) type Handle = usize;
 
-/// Room for a status, which tida does not look into: MPICH has 20 bytes, Open MPI 24.
-pub(super) type Status = [u64; 16];
+/// Room for a status, of which MPICH has 20 bytes and Open MPI 24: numbers, of which two are a source and a tag.
+#[repr(C, align(16))]
+#[derive(Debug, Default)]
+pub(super) struct Status([c_int; 32]);
+
+/// Messages of any tag.
+pub(super) const ANY_TAG: c_int = -1;
 
 macro_rules! functions {
     ($($name:ident($($ty:ty),*);)*) => {
@@ -76,9 +82,16 @@ pub(super) struct Constants {
     pub any_source: c_int,
     pub tag_ub: c_int,
     pub shared: c_int,
+    /// Where the source is in a status; the tag comes after it.
+    pub source: usize,
 }
 
 impl Constants {
+    /// Which rank a message comes from, and its tag.
+    pub fn source_and_tag(&self, status: &Status) -> (c_int, c_int) {
+        (status.0[self.source], status.0[self.source + 1])
+    }
+
     /// Those of a library that is Open MPI or of MPICH's interface.
     fn of(library: &Library) -> Result<Constants, String> {
         // SAFETY: only the address is taken, whatever is there.
@@ -91,13 +104,31 @@ impl Constants {
             address("ompi_mpi_errors_return"),
             address("ompi_mpi_info_null"),
         ) {
-            return Ok(Constants { world, byte, errors_return, info_null, any_source: -1, tag_ub: 0, shared: 0 });
+            return Ok(Constants {
+                world,
+                byte,
+                errors_return,
+                info_null,
+                any_source: -1,
+                tag_ub: 0,
+                shared: 0,
+                source: 0,
+            });
         }
         // A name that MPICH's header makes part of programs.
         if address("MPIR_Dup_fn").is_err() {
             return Err("neither Open MPI nor a library with the interface of MPICH".into());
         }
         let (world, byte, errors_return, info_null) = (0x4400_0000, 0x4c00_010d, 0x5400_0001, 0x1c00_0000);
-        Ok(Constants { world, byte, errors_return, info_null, any_source: -2, tag_ub: 0x6440_0001, shared: 1 })
+        Ok(Constants {
+            world,
+            byte,
+            errors_return,
+            info_null,
+            any_source: -2,
+            tag_ub: 0x6440_0001,
+            shared: 1,
+            source: 2,
+        })
     }
 }
