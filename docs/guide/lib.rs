@@ -15,7 +15,7 @@ macro_rules! chapters {
 
 chapters! {
     introduction install first kernels tiles boundaries obstacles lines colours lists reductions levels generic gpus
-    places out_of_core fewer_bits groups speed files errors variables troubleshooting when
+    places ranks out_of_core fewer_bits groups speed files errors variables troubleshooting when
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@
 //!
 //! # Features
 //!
-//! All are on by default.
+//! All but `mpi` are on by default.
 //!
 //! | feature | what it adds |
 //! |---|---|
@@ -98,6 +98,7 @@
 //! | `ndarray` | arrays to and from `ndarray`, and views of regions; the crate is handed on as `tida::ndarray` |
 //! | `npz` | checkpoints of several arrays: `save` and `restore` |
 //! | `num-complex` | complex numbers as elements; the crate is handed on as `tida::num_complex` |
+//! | `mpi` | one program on several ranks: [`TileAccBuilder::ranks`]. Nothing of MPI is needed to build |
 //! | `avx2`, `avx512` | kernels for these vectors, beside those for every processor |
 //!
 //! # Where it comes from

@@ -2,8 +2,8 @@
 //! (docs/decisions/0031-own-declarations.md).
 //!
 //! Open MPI and MPICH (and what is made from it: Intel's, Cray's, MVAPICH) have different types for handles: pointers
-//! in the one, numbers of 32 bits in the other. Both fit a register, and the storage of a pointer: a handle is a `usize`
-//! here, of which MPICH takes the lower half. Constants are chosen by which library it is.
+//! in the one, numbers of 32 bits in the other. Both fit a register, and the storage of a pointer: a handle is a
+//! `usize` here, of which MPICH takes the lower half. Constants are chosen by which library it is.
 
 #![allow(non_snake_case)]
 
