@@ -76,7 +76,9 @@ impl Edge {
 
 /// Says on standard error what a program runs on: a line of its own, whatever else it prints.
 pub fn say_where(program: &str, acc: &TileAcc) {
-    eprintln!("{program} runs on {acc}");
+    if acc.rank() == 0 {
+        eprintln!("{program} runs on {acc}");
+    }
 }
 
 impl Settings {
@@ -232,6 +234,8 @@ impl Settings {
             d2h_bytes: stats.d2h_bytes,
         };
         match self.flags.json {
+            // One of the ranks tells.
+            _ if u.acc().rank() > 0 => {}
             true => println!("{}", serde_json::to_string(&report)?),
             false => {
                 println!("{report}");

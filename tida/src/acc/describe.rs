@@ -40,6 +40,9 @@ struct Place<'a> {
 /// was found, `CPU, 8 threads, AVX-512 (no CUDA: tried to load the CUDA driver, found none of ..; no OpenCL GPU: ..)`.
 impl fmt::Display for TileAcc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.ranks() > 1 {
+            write!(f, "rank {} of {}: ", self.rank(), self.ranks())?;
+        }
         if let places @ [_, _, ..] = self.places() {
             write!(f, "{} places: ", places.len())?;
             return places.iter().enumerate().try_for_each(|(number, place)| {
