@@ -217,7 +217,7 @@ pub fn features() -> Result<()> {
             "a build for the CPU alone has {packages} packages; more than {MOST_PACKAGES} are too many"
         ));
     }
-    for features in ["", "cuda", "opencl", "ndarray", "npz", "num-complex"] {
+    for features in ["", "cuda", "opencl", "ndarray", "npz", "num-complex", "mpi"] {
         println!("features: {}", if features.is_empty() { "none" } else { features });
         let mut lints = command("cargo clippy --quiet --package tida --no-default-features --features");
         run(lints.args([features, "--", "-D", "warnings"]))?;

@@ -15,6 +15,7 @@ mod pictures;
 mod plot;
 mod programs;
 mod python;
+mod ranks;
 mod sanitize;
 mod semver;
 mod shell;

@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 
 use crate::shell::{command, root, run};
 use crate::times::{self, Spent, Watch, longest, table};
-use crate::{Result, anywhere, deny, interface, native, nvrtc, programs, python, sanitize, smoke, tools, words};
+use crate::{Result, anywhere, deny, interface, native, nvrtc, programs, python, ranks, sanitize, smoke, tools, words};
 
 use Step::{Beside, Check, Tests};
 
@@ -19,6 +19,9 @@ enum Step {
     /// Runs programs of tests, and gives what each took.
     Tests(fn() -> Result<Vec<(String, Spent)>>),
 }
+
+/// Features that are off by default, and tested.
+const FEATURES: &str = "tida-io/netcdf,tida-tests/mpi,tida-suite/mpi";
 
 /// Programs of tests that are listed in the end.
 const LISTED: usize = 20;
@@ -41,6 +44,7 @@ const STEPS: &[(&str, Step)] = &[
     ("tests in the docs", Check(|| run(tests().arg("--doc")))),
     ("tests on OpenCL", Tests(on_opencl)),
     ("tests on a simulated device", Tests(on_sim)),
+    ("tests on ranks", Check(|| ranks::test(FEATURES))),
     ("examples", Check(smoke::examples)),
 ];
 
@@ -84,17 +88,18 @@ pub const ON_SIM: [&str; 13] = [
 ];
 
 fn lints() -> Result<()> {
-    run(&mut command("cargo clippy --workspace --all-targets --features tida-io/netcdf --quiet -- -D warnings"))
+    let lints = format!("cargo clippy --workspace --all-targets --features {FEATURES} --quiet -- -D warnings");
+    run(&mut command(&lints))
 }
 
 fn docs() -> Result<()> {
-    run(command("cargo doc --workspace --features tida-io/netcdf --no-deps --document-private-items --quiet")
-        .env("RUSTDOCFLAGS", "-D warnings"))
+    let docs = format!("cargo doc --workspace --features {FEATURES} --no-deps --document-private-items --quiet");
+    run(command(&docs).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// `cargo test`, where a missing compiler or device is a failure and no reason to skip a test.
 fn tests() -> Command {
-    let mut tests = command("cargo test --workspace --features tida-io/netcdf --quiet");
+    let mut tests = command(&format!("cargo test --workspace --features {FEATURES} --quiet"));
     tests.envs(nvrtc::environment()).env("TIDA_REQUIRE_NVRTC", "1").env("TIDA_REQUIRE_OPENCL", "1");
     tests.envs(python::environment());
     tests

@@ -59,6 +59,12 @@ const TOOLS: &[Tool] = &[
         used_by: "the tests on OpenCL",
     },
     Tool {
+        name: "Open MPI",
+        check: "mpirun --version",
+        from: Source::Apt("openmpi-bin"),
+        used_by: "the tests on ranks",
+    },
+    Tool {
         name: "the library of NetCDF",
         check: "python3 -c __import__('os').stat('/usr/include/netcdf.h')",
         from: Source::Apt("libnetcdf-dev"),

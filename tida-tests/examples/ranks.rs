@@ -1,0 +1,84 @@
+//! What `cargo xtask test` runs on several ranks (`mpirun -n 3 ranks bits 6`): random programs, compared with one
+//! process, and failures, which have to end all ranks.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tida::prelude::*;
+use tida::{Ranks, Result};
+use tida_tests::ranks::{alone, program};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments.as_slice() {
+        ["bits", programs] => bits(programs.parse().unwrap_or(1)),
+        ["fails", how] => fails(how),
+        _ => {
+            eprintln!("usage: ranks bits PROGRAMS | ranks fails HOW");
+            return ExitCode::FAILURE;
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Compares so many programs with one process.
+fn bits(programs: u64) -> Result<()> {
+    let acc = TileAcc::builder().ranks(Ranks::Mpi).threads(1).build()?;
+    for seed in 0..programs {
+        let (got, expected) = (program(&acc, seed)?, alone(acc.ranks(), seed)?);
+        assert!(got.shared == expected.shared, "program {seed}: other values on rank {}", acc.rank());
+        let same = got.regions.iter().all(|region| expected.regions.contains(region));
+        assert!(same, "program {seed}: other cells or ghosts on rank {}", acc.rank());
+    }
+    if acc.rank() == 0 {
+        println!("{programs} programs on {} ranks give the bits of one process", acc.ranks());
+    }
+    Ok(())
+}
+
+/// Steps of which the second rank makes one that fails.
+fn fails(how: &str) -> Result<()> {
+    let acc = TileAcc::builder().ranks(Ranks::Mpi).threads(1).build()?;
+    let mut u = TileArray::<i32, 2>::builder([24, 64]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+    let mut next = u.like()?;
+    u.fill(|[i, j]| (i + j) as i32)?;
+    for step in 0..40 {
+        let fails = step == 7 && acc.rank() == 1;
+        let divisor = i32::from(!fails);
+        if fails && how == "error" {
+            u.read_box(GridBox::new([0, 0], [100, 100]))?; // which is not in the domain
+        } else if fails && how == "panic" {
+            panic!("on purpose");
+        } else if fails && how == "kill" {
+            std::process::abort();
+        } else if fails && how == "exit" {
+            std::process::exit(3);
+        }
+        if !(fails && how == "skip") {
+            u.fill_ghosts()?;
+        }
+        if how == "slow" {
+            std::thread::sleep(Duration::from_millis(if fails { 60_000 } else { 1 }));
+        }
+        for tile in u.tiles() {
+            if fails && how == "check" {
+                compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at + [2, 0]]))?; // past the ghosts
+            } else if how == "fault" {
+                compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at - [1, 0]] / divisor))?;
+            } else {
+                compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at - [1, 0]]))?;
+            }
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    let sum = reduce(&u, Sum, kernel!(|u, at| u[at]))?;
+    println!("rank {} has not failed: {sum}", acc.rank());
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! Programs on several ranks, over the MPI of this machine.
+
+use std::time::{Duration, Instant};
+
+use crate::Result;
+use crate::shell::{command, root, run, target};
+
+/// Numbers of ranks, and how many programs each runs.
+const BITS: &[(usize, usize)] = &[(1, 3), (2, 6), (3, 6), (5, 3), (8, 3)];
+
+/// How one rank of three fails, and what is said of it.
+const FAILS: &[(&str, &str)] = &[
+    ("error", "a domain of 0..[24, 64]"),
+    ("panic", "on purpose"),
+    ("kill", "rank 1"),
+    ("exit", "non-zero"),
+    ("skip", "rank 1 ended"),
+    ("check", "ghost width 1"),
+    ("fault", "an integer division by zero"),
+    ("slow", "TIDA_RANKS_TIMEOUT"),
+];
+
+/// Longest that ranks take to end after a failure of one, with their start.
+const ENDS: Duration = Duration::from_secs(10);
+
+fn mpirun(ranks: usize, program: &str) -> std::process::Command {
+    let mut mpirun = command("mpirun --oversubscribe --allow-run-as-root -n");
+    mpirun.arg(ranks.to_string()).arg(target().join("debug/examples").join(program));
+    // In containers a process may not read the memory of another.
+    mpirun.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+    mpirun
+}
+
+/// Random programs on some numbers of ranks give the bits of one process, an example runs as it is, and failures of one
+/// rank end all.
+pub fn test(features: &str) -> Result<()> {
+    let mut build = command("cargo build --workspace --quiet --example ranks --example heat --features");
+    run(build.arg(features).current_dir(root()))?;
+    for (ranks, programs) in BITS {
+        run(mpirun(*ranks, "ranks").arg("bits").arg(programs.to_string()))?;
+    }
+    let heat = "--dims 2 --size 130 --steps 20 --regions 2x2 --boundary periodic --device cpu --verify --threads 1";
+    run(mpirun(4, "heat").args(heat.split(' ')).env("TIDA_RANKS", "mpi"))?;
+    for (how, says) in FAILS {
+        let mut ranks = mpirun(3, "ranks");
+        if *how == "slow" {
+            ranks.env("TIDA_RANKS_TIMEOUT", "2");
+        }
+        let start = Instant::now();
+        let output = ranks.args(["fails", how]).output().map_err(|e| format!("tried to run mpirun; {e}"))?;
+        let (seconds, text) = (start.elapsed(), String::from_utf8_lossy(&output.stderr));
+        if output.status.success() || seconds > ENDS || !text.contains(says) {
+            return Err(format!(
+                "ranks of which one fails ({how}) ended after {seconds:?} with {}, where they should within {ENDS:?}, with \
+                 a failure that says {says:?}:\n{text}",
+                output.status
+            ));
+        }
+        println!("{how}: all ranks ended after {:.1} s", seconds.as_secs_f64());
+    }
+    Ok(())
+}
