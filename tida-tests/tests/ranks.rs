@@ -44,7 +44,7 @@ fn programs() -> u64 {
 fn programs_give_the_bits_of_one_process() {
     for seed in 0..programs() {
         let ranks = [1, 2, 3, 5, 8][seed as usize % 5];
-        for (places, kind) in [(1, "cpu:1"), (1, "sim:1"), (2, "cpu:2")] {
+        for (places, kind) in [(1, "cpu:1"), (1, "sim:1"), (2, "cpu:2"), (2, "sim:2")] {
             let mut expected = alone(ranks * places, seed).unwrap();
             expected.regions.sort();
             let got = on_ranks(ranks, seed, |of| of.devices([kind]), |acc| program(acc, seed).unwrap());
@@ -255,4 +255,114 @@ fn a_failure_on_one_rank_is_that_of_what_needs_it() {
         }
         assert!(rank == 0 || sum.found().contains("on rank 0"), "{sum}");
     }
+}
+
+/// Sweeps of colours and in order are made on each rank, over what it has.
+#[test]
+fn sweeps_in_place_give_the_bits_of_one_process() {
+    let run = |acc: &TileAcc| {
+        let mut u = TileArray::<f64, 2>::builder([24, 70]).ghost(1).boundary(Boundary::Periodic).build(acc).unwrap();
+        u.fill(|[i, j]| ((i * 31 + j * 17) % 101) as f64).unwrap();
+        for _ in 0..3 {
+            for colour in [0, 1].map(Colour::red_black) {
+                u.fill_ghosts().unwrap();
+                sweep_colour(
+                    colour,
+                    u.tiles(),
+                    &mut u,
+                    kernel!(|u, at| {
+                        u[at] = 0.25 * (u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]])
+                    }),
+                )
+                .unwrap();
+            }
+            u.fill_ghosts().unwrap();
+            // Of one rank's rows alone.
+            let few = u.tiles().within([1, 0], [4, 70]);
+            sweep_along(1, Forward, few, &mut u, kernel!(|u, at| u[at] = u[at] + 0.5 * u[at - [0, 1]])).unwrap();
+        }
+        let cells = u.read_box(u.domain()).unwrap().into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        (cells, reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap().to_bits())
+    };
+    let expected = run(&TileAcc::builder().device(Device::Cpu).ranks(tida::Ranks::Off).build().unwrap());
+    for (ranks, kind) in [(1, "cpu:1"), (3, "cpu:1"), (3, "sim:1"), (2, "sim:2")] {
+        for got in on_ranks(ranks, 9, |of| of.devices([kind]), run) {
+            assert!(got == expected, "{ranks} ranks of {kind}");
+        }
+    }
+}
+
+/// Devices fold whole groups of long lists, whose values go between ranks.
+#[test]
+fn devices_fold_long_reductions() {
+    let run = |acc: &TileAcc| {
+        let mut u = TileArray::<f64, 2>::builder([6000, 256]).build(acc).unwrap();
+        for tile in u.tiles() {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] = 1.0 / (1 + at[0] * 256 + at[1]) as f64)).unwrap();
+        }
+        let mut inner = u.domain();
+        (inner.lo, inner.hi[1]) = ([7, 3], 255);
+        let sum = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap();
+        let part = reduce_over(inner, &u, Sum, kernel!(|u, at| u[at])).unwrap();
+        let (at, most) = reduce_over(inner, &u, ArgMax, kernel!(|u, at| u[at])).unwrap();
+        // The array stays where it is.
+        assert!(acc.bytes_copied().1 < 1 << 20, "{} bytes came from devices", acc.bytes_copied().1);
+        (sum.to_bits(), part.to_bits(), at, most.to_bits())
+    };
+    let expected = run(&TileAcc::builder().device(Device::Cpu).ranks(tida::Ranks::Off).build().unwrap());
+    for (ranks, kind) in [(1, "sim:1"), (2, "sim:1"), (3, "sim:1"), (2, "sim:2"), (3, "cpu:1")] {
+        for got in on_ranks(ranks, 10, |of| of.devices([kind]), run) {
+            assert_eq!(got, expected, "{ranks} ranks of {kind}");
+        }
+    }
+}
+
+#[test]
+fn what_ranks_do_not_do_is_refused_on_all() {
+    let refused = |of: tida::Result<()>, rank: usize, what: &str| {
+        let error = of.expect_err(what);
+        assert_eq!(error.kind(), ErrorKind::Ranks, "rank {rank}: {error}");
+        assert!(error.found().contains(what), "rank {rank}: {error}");
+    };
+    on_ranks(
+        3,
+        11,
+        |of| of.device(Device::Cpu),
+        |acc| {
+            let rank = acc.rank();
+            let builder = TileArray::<f64, 2>::builder([24, 64]).ghost(1);
+            refused(builder.clone().overlap(4).build(acc).map(drop), rank, "overlap");
+            refused(builder.clone().everywhere().build(acc).map(drop), rank, "everywhere");
+            let (mut u, mut other) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
+            u.fill(|[i, j]| (i + j) as f64).unwrap();
+            u.fill_ghosts().unwrap();
+            let face = fill_ghosts_with((1, Side::Low), &mut u, kernel!(|u, at| u[at] = 1.0));
+            refused(face, rank, "boundary by a kernel");
+            let along = sweep_along(0, Forward, u.tiles(), &mut u, kernel!(|u, at| u[at] = u[at - [1, 0]]));
+            refused(along, rank, "axis 0");
+            refused(ActiveBlocks::new(&u, [4, 4], |x| x > 3.0).map(drop), rank, "mask");
+            let c = TileArray::<f64, 2>::builder([12, 32]).build(acc).unwrap();
+            // Ranks that have none of a loop say so too.
+            for tile in u.tiles().within([0, 0], [2, 64]) {
+                let coarse =
+                    compute(&tile, (&mut u, coarse(&c)), kernel!(|u, c, at| u[at] = c[[at[0] / 2, at[1] / 2]]));
+                refused(coarse, rank, "coarse");
+                let whole = compute(&tile, (&mut u, all(&other)), kernel!(|u, other, at| u[at] = other[[0, at[1]]]));
+                let error = whole.unwrap_err();
+                assert!(error.advice().contains("on each rank"), "rank {rank}: {error}");
+            }
+            for tile in u.tiles().grown(1) {
+                refused(compute(&tile, &mut other, kernel!(|other, at| other[at] = 1.0)), rank, "grown");
+            }
+            // Nothing has changed; and a table can be built on each rank.
+            let sum = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap();
+            assert_eq!(sum, (0..24 * 64).map(|n| (n / 64 + n % 64) as f64).sum::<f64>());
+            let mut table = TileArray::<f64, 1>::builder([64]).build(&acc.places()[0]).unwrap();
+            table.fill(|[j]| j as f64).unwrap();
+            for tile in u.tiles() {
+                compute(&tile, (&mut u, all(&table)), kernel!(|u, table, at| u[at] = table[[63 - at[1]]])).unwrap();
+            }
+            assert_eq!(u.read_box(GridBox::new([20, 60], [21, 62])).unwrap(), [3.0, 2.0]);
+        },
+    );
 }

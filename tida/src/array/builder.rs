@@ -357,6 +357,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// assert_eq!(u.read_box(GridBox::new([2, 0], [3, 1]))?, [81.0]);
     /// # Ok(()) }
     /// ```
+    ///
+    /// # Errors
+    /// Of `build`: several ranks.
     pub fn everywhere(mut self) -> Self {
         self.everywhere = true;
         self
@@ -396,7 +399,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// ```
     ///
     /// # Errors
-    /// Of `build`: fewer planes than ghosts along the first axis, or more than the thinnest region has.
+    /// Of `build`: fewer planes than ghosts along the first axis, or more than the thinnest region has; several ranks.
     pub fn overlap(mut self, planes: usize) -> Self {
         self.overlap = planes;
         self

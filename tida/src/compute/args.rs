@@ -161,19 +161,28 @@ pub(super) fn separate<const D: usize>(infos: &[ArgInfo<'_, D>], tile: &Tile<D>)
     }
 }
 
-/// Refuses arrays of other resolutions where arrays lie on several ranks.
+/// Refuses what arrays on several ranks are not used with, so that all ranks do, those too that have nothing to do.
 ///
 /// # Errors
-/// Such arrays.
-pub(super) fn refuse_levels<const D: usize>(
+/// Arrays of other resolutions, and what cannot be an argument.
+pub(super) fn refuse_on_ranks<const D: usize>(
     infos: &[ArgInfo<'_, D>],
     tried: impl FnOnce() -> String,
 ) -> Result<(), Error> {
     let on_ranks = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.whole.ranks() > 1);
-    match infos.iter().any(ArgInfo::has_other_cuts) && infos.iter().any(on_ranks) {
-        true => Err(not_on_ranks(tried(), "arguments of other resolutions (`coarse`, `fine`)")),
-        false => Ok(()),
+    if !infos.iter().any(on_ranks) {
+        return Ok(());
     }
+    if infos.iter().any(ArgInfo::has_other_cuts) {
+        return Err(not_on_ranks(tried(), "arguments of other resolutions (`coarse`, `fine`)"));
+    }
+    let refused = infos.iter().enumerate().find_map(|(n, info)| match info {
+        ArgInfo::Refused { found, advice } => Some((n, found, advice)),
+        _ => None,
+    });
+    refused.map_or(Ok(()), |(n, found, advice)| {
+        Err(Error::new(ErrorKind::Argument, tried(), format!("argument {n}, {found}"), *advice))
+    })
 }
 
 /// An array with the tile's cuts.
@@ -391,8 +400,13 @@ impl<T: Element, const E: usize, const D: usize> Arg<D> for All<'_, T, E> {
         if self.0.is_parted() && !self.0.is_everywhere() {
             return ArgInfo::Refused {
                 found: "an array on several places as a whole (`all`), of which each place has a part alone",
-                advice: "build it with `.everywhere()`, or `copy_from` it into an array that is: each place has all of it \
-                         then",
+                advice: match self.0.ranks() {
+                    1 => {
+                        "build it with `.everywhere()`, or `copy_from` it into an array that is: each place has all of \
+                          it then"
+                    }
+                    _ => "build it on each rank for itself (`acc.places()[0]`), where each has one place",
+                },
             };
         }
         let array = self.0.on(place);

@@ -125,7 +125,7 @@ where
     let mut quoted = quote(&kernel)?;
     let views = TypeId::of::<H::Views<O::Proven>>();
     let prepared = prepare(&mut quoted, views, D, H::BINDINGS, || Some(Type::unit()))?;
-    args::refuse_levels(infos, || format!("compute the kernel at {}", prepared.place()))?;
+    args::refuse_on_ranks(infos, || format!("compute the kernel at {}", prepared.place()))?;
     if tile.cells.is_empty() {
         others_write(infos, &prepared, tile);
         return Ok(());

@@ -107,7 +107,7 @@ where
     let prepared = prepare::<D, A::Held>(&quoted, views, extent)?;
     quoted.take_tables(&prepared.tables);
     let infos = args.infos(tile.place);
-    args::refuse_levels(&infos, || format!("compute the kernel over groups at {}", prepared.place()))?;
+    args::refuse_on_ranks(&infos, || format!("compute the kernel over groups at {}", prepared.place()))?;
     if tile.cells.is_empty() {
         others_write(&infos, &prepared, tile);
         return Ok(());

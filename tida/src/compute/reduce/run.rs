@@ -14,7 +14,7 @@ use super::natively::Natively;
 use super::ops::{Foldable, Reduction};
 use super::places::{on_places, world_of};
 use crate::acc::TileAcc;
-use crate::compute::args::{ArgInfo, Args, HeldArgs, Views, refuse_levels};
+use crate::compute::args::{ArgInfo, Args, HeldArgs, Views, refuse_on_ranks};
 use crate::compute::ask::Ask;
 use crate::compute::check::{Rule, Target, Touches, box_text, check};
 use crate::compute::deferred::Scalar;
@@ -293,7 +293,7 @@ where
         _ => None,
     });
     let tried = || format!("reduce the kernel at {}", prepared.place());
-    refuse_levels(&infos, tried).map_err(at)?;
+    refuse_on_ranks(&infos, tried).map_err(at)?;
     let Some(layout) = layout else {
         let advice = "pass `&u` for the array whose cells are reduced";
         return Err(at(Error::new(ErrorKind::Argument, tried(), "no array with regions among its arguments", advice)));
