@@ -148,11 +148,11 @@ where
 
 /// The ranks that arrays lie on, if they lie on several.
 pub(super) fn world_of<const D: usize, A: Args<D>>(args: &A) -> Option<Arc<World>> {
-    let world = args.infos(NOWHERE).iter().find_map(|info| match info {
+    let infos = args.infos(NOWHERE);
+    infos.iter().find_map(|info| match info {
         ArgInfo::Tiled(tiled) if tiled.whole.ranks() > 1 => tiled.acc.world().cloned(),
         _ => None,
-    });
-    world
+    })
 }
 
 /// What a place has found: values of segments, those of whole groups of the tree, and those of segments after them.

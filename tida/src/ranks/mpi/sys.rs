@@ -94,8 +94,8 @@ impl Constants {
 
     /// Those of a library that is Open MPI or of MPICH's interface.
     fn of(library: &Library) -> Result<Constants, String> {
-        // SAFETY: only the address is taken, whatever is there.
         let address = |name: &str| {
+            // SAFETY: only the address is taken, whatever is there.
             unsafe { library.get::<*const c_void>(name.as_bytes()) }.map(|symbol| symbol.into_raw() as Handle)
         };
         if let (Ok(world), Ok(byte), Ok(errors_return), Ok(info_null)) = (
