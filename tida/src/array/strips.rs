@@ -292,7 +292,7 @@ pub(super) fn exchange(
             Some(StripFault::MissingWait) => Arc::new(Handed::of(bytes.into_iter().map(Letter::new).collect())),
             _ => message,
         };
-        given.push((message.arrival().unwrap_or(node), taker, take, message));
+        given.push((node, taker, take, message));
     }
     direct.record(acc, arrays, fault, recorded);
     for (node, taker, take, message) in given {

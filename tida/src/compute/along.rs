@@ -150,10 +150,8 @@ where
     A: Args<D>,
     N: for<'b> Fn(Ask<'b, Views<A, O::Proven, D>, Views<A, O::Checked, D>, (), D>) + Clone + Send + Sync + 'static,
 {
-    let error = |kind, found: String, advice: &str| {
-        let way = if O::BACKWARD { "backward" } else { "forward" };
-        Error::new(kind, format!("sweep {way} along axis {axis}"), found, advice)
-    };
+    let tried = || format!("sweep {} along axis {axis}", if O::BACKWARD { "backward" } else { "forward" });
+    let error = |kind, found: String, advice: &str| Error::new(kind, tried(), found, advice);
     if axis >= D {
         return Err(error(ErrorKind::Argument, format!("arrays of {D} axes"), "count axes from 0, the slowest"));
     }
@@ -161,8 +159,7 @@ where
     refuse_codes::<D, A>(&infos, |found, advice| error(ErrorKind::Argument, found, advice))?;
     let on_ranks = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.whole.ranks() > 1);
     if axis == 0 && infos.iter().any(on_ranks) {
-        let what = "an order along axis 0, along which places have parts";
-        return Err(not_on_ranks(error(ErrorKind::Ranks, String::new(), "").tried(), what));
+        return Err(not_on_ranks(tried(), "an order along axis 0, of which each rank has a part"));
     }
     let mut tiles: Vec<Tile<D>> = tiles.by_regions().collect();
     if tiles.iter().any(|tile| tile.grown) {

@@ -2,13 +2,12 @@
 //!
 //! There is one [`Transport`] for each pair of places, which is chosen when the accelerator is built. A message has a
 //! letter for each array of a call. The place that gives makes the letters and sends them; the place that takes waits
-//! for them. Places of this process need no more than a list that both know ([`Within`]). A transport to another
-//! process sends and receives in the order in which messages were begun, which both processes know from the program.
+//! for them. Places of this process need no more than a list that both know ([`Within`]). So do places of two ranks at
+//! each end: one takes from the list what it sends to the other rank, which puts it into a list there (`strips/ranks`).
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::node::Node;
 use crate::device::core::DeviceCore;
 use crate::device::passages::Passage;
 use crate::error::Error;
@@ -53,7 +52,7 @@ pub(crate) trait Transport: Debug + Send + Sync {
     }
 
     /// Begins a message with a letter of so many bytes for each array. Called once for each message, in the order of
-    /// the program, before anything of it is recorded: for a transport to another process at both ends.
+    /// the program, before anything of it is recorded.
     fn begin(&self, letters: &[usize]) -> Arc<dyn Message>;
 }
 
@@ -64,12 +63,6 @@ pub(crate) trait Message: Debug + Send + Sync {
     /// # Errors
     /// What keeps them from going.
     fn send(&self, letters: Vec<Letter>) -> Result<(), Error>;
-
-    /// What ends when the letters are here, or with the failure of who gives; none if a node of this process gives
-    /// them, for which who takes waits.
-    fn arrival(&self) -> Option<Arc<Node>> {
-        None
-    }
 
     /// The letters, once what was to be waited for has ended well. Called once.
     ///
