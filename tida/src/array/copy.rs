@@ -135,6 +135,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if held(self) != held(source) {
             return self.copy_bands(source, cells);
         }
+        self.written_on_ranks(&cells);
         let all = cells == self.layout.domain();
         for (number, of) in self.changed_parts(&cells) {
             let (to, from) = (&mut self.parts[number], &source.parts[number]);

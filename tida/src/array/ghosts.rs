@@ -135,7 +135,7 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
             "use one call for the arrays of each accelerator",
         ));
     }
-    // What goes to other ranks is decided by the program alone.
+    // What goes to other ranks is decided by the program alone; and a rank does not know of all that others write.
     let shared = acc.ranks() > 1;
     let lacks = |fill: &&Fill| shared || !(Due::of(&fill.tracker).fresh || fill.has_copies());
     let call = acc.world().map_or(0, |world| {
@@ -146,7 +146,7 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     for (number, place) in acc.places_here().zip(acc.places()) {
         let here = fills.iter().filter_map(|fill| fill.tracker_at(number)).filter(|tracker| !filled.has(tracker));
         let here: SmallVec<[&Arc<Tracker>; 4]> = here.collect();
-        fill_at(place, &here, recorded)?;
+        fill_at(place, (&here, shared), recorded)?;
     }
     fills.iter().for_each(|fill| fill.tracker.ages.ghosts_filled());
     Ok(())
@@ -196,11 +196,16 @@ impl Due {
     }
 }
 
-/// Fills the ghosts of arrays, or of their parts, that are on one place; those beyond borders are there.
+/// Fills the ghosts of arrays, or of their parts, that are on one place, `always` or where they are not fresh; those
+/// beyond borders are there.
 ///
 /// # Errors
 /// An array that lies in a file and has no room.
-fn fill_at(acc: &TileAcc, trackers: &[&Arc<Tracker>], recorded: &'static Location<'static>) -> Result<(), Error> {
+fn fill_at(
+    acc: &TileAcc,
+    (trackers, always): (&[&Arc<Tracker>], bool),
+    recorded: &'static Location<'static>,
+) -> Result<(), Error> {
     let (mut fixed_on_device, mut kept) = (false, Vec::new());
     let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
     let [mut host_touches, mut device_touches, mut both_touches] = [const { Vec::new() }; 3];
@@ -208,7 +213,7 @@ fn fill_at(acc: &TileAcc, trackers: &[&Arc<Tracker>], recorded: &'static Locatio
     let mut left = Vec::new();
     for tracker in trackers.iter().copied() {
         let Due { fixed, fresh } = Due::of(tracker);
-        let ghosts = tracker.regional().filter(|ghosts| !fresh && ghosts.plan().has_work(fixed));
+        let ghosts = tracker.regional().filter(|ghosts| (always || !fresh) && ghosts.plan().has_work(fixed));
         let of_chain = |_: &&Arc<Regional>| acc.core().chain_ghosts(recorded, tracker, fixed);
         left.extend(ghosts.filter(|ghosts| !of_chain(ghosts)).map(|ghosts| (tracker, ghosts, fixed)));
     }

@@ -255,9 +255,17 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         cells: &GridBox<D>,
         mut f: impl FnMut(&mut TileArray<T, D>, GridBox<D>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.written_on_ranks(cells);
         let parts = self.changed_parts(cells);
         let failed = parts.into_iter().filter_map(|(number, cells)| f(&mut self.parts[number], cells).err());
         Error::earliest(failed).map_or(Ok(()), Err)
+    }
+
+    /// Says that cells of a box are written, those of other ranks too: all make the call.
+    pub(super) fn written_on_ranks(&self, cells: &GridBox<D>) {
+        if self.acc.ranks() > 1 && !cells.is_empty() {
+            self.tracker.ages.cells_written();
+        }
     }
 
     /// The part that has all of a box, where that is one; the array itself, if it lies on one place.
