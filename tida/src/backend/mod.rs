@@ -527,6 +527,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     fn caught_up(&self) {}
 
     /// The device as others of its driver know it, where these may reach it.
+    #[cfg(feature = "cuda")]
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
