@@ -287,7 +287,9 @@ fn mistakes_in_strips_are_found() {
 #[test]
 fn a_timeline_has_all_places() {
     use tida::acc::SpanKind;
-    let acc = TileAcc::builder().devices(["sim:3"]).threads(2).timeline(true).edges_from(0).build().unwrap();
+    let builder = TileAcc::builder().devices(["sim:3"]).threads(2).timeline(true).edges_from(0);
+    // A sweep is open until its ghosts are filled.
+    let acc = builder.pause(std::time::Duration::from_secs(600)).build().unwrap();
     let (mut u, mut next) = heat(&acc, ([24, 8, 64], 0), true);
     (0..3).for_each(|_| step(&mut u, &mut next));
     let timeline = acc.timeline().unwrap();
