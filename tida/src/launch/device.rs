@@ -1,6 +1,5 @@
 //! A kernel on the device: from a plan to source text, from a box to the words of its geometry, and the launch.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::memory::layout::WideLayout;
-use crate::memory::node::{Done, Queue, Ring};
+use crate::memory::node::{Queue, Ring};
 use crate::memory::storage::Storage;
 use crate::program::colour::CellColour;
 use crate::program::order::Order;
@@ -149,79 +148,6 @@ pub(crate) struct DeviceLaunch<'a> {
     pub native: NativeForm<'a>,
     /// The list that all its boxes are of.
     pub list: Option<&'a Arc<BlockList>>,
-}
-
-/// A sweep to launch: what is not its arguments.
-pub(crate) struct SweepLaunch<'a> {
-    pub prepared: &'a Arc<Prepared>,
-    pub captures: &'a Captures,
-    pub checked: bool,
-    pub valid_only: u16,
-    pub block: Option<[u32; 3]>,
-    pub march: Option<u32>,
-    pub cache: Hints,
-    pub order: Option<Order>,
-    pub colour: Option<CellColour>,
-    pub native: NativeForm<'a>,
-    /// The list that all its boxes are of.
-    pub list: Option<&'a Arc<BlockList>>,
-}
-
-impl SweepLaunch<'_> {
-    /// Puts the launches into a stream. `held` is kept until they are done.
-    ///
-    /// # Safety
-    /// As [`DeviceLaunch::enqueue`].
-    pub unsafe fn enqueue(
-        self,
-        queue: &Queue<'_>,
-        args: SmallVec<[OnDevice<'_>; 8]>,
-        boxes: &[(usize, GridBox<4>)],
-        held: Arc<dyn Any + Send + Sync>,
-    ) -> Result<Done, Error> {
-        let (device, prepared) = (queue.device.clone(), self.prepared.clone());
-        // SAFETY: handed on.
-        let launched = unsafe { self.at(queue, args).enqueue(queue, boxes)? };
-        Ok(Box::new(move || {
-            let finished = launched.finish(&device, &prepared);
-            drop(held);
-            finished
-        }))
-    }
-}
-
-impl<'a> SweepLaunch<'a> {
-    /// The launch as the commands of `queue` find its arrays.
-    pub fn at<'b: 'a>(self, queue: &'a Queue<'_>, args: SmallVec<[OnDevice<'b>; 8]>) -> DeviceLaunch<'a> {
-        let placed = |arg: OnDevice<'b>| -> DeviceArg<'a> {
-            let arg: DeviceArg<'a> = arg.0;
-            arg.placed(queue)
-        };
-        self.on(queue.device, args.into_iter().map(placed).collect())
-    }
-
-    /// The launch with its arrays where they are.
-    pub fn on(self, device: &DeviceCore, args: DeviceArgs<'a>) -> DeviceLaunch<'a> {
-        DeviceLaunch {
-            prepared: self.prepared,
-            captures: self.captures,
-            args,
-            goal: Goal::Sweep,
-            checked: self.checked,
-            valid_only: self.valid_only,
-            block: self.block,
-            march: self.march.or(device.asked.march),
-            cache: self.cache,
-            order: self.order,
-            colour: self.colour,
-            fold: None,
-            within: None,
-            varied: None,
-            without: device.asked.without,
-            native: self.native,
-            list: self.list,
-        }
-    }
 }
 
 /// Extent of a box along the axes of a kernel.

@@ -11,14 +11,13 @@ use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
 use super::capture::CapturedValue;
-use super::device::SweepLaunch;
 use super::fused::args;
 use super::joined::together;
 use super::native::NativeForm;
 use super::prepare::Prepared;
 use super::step::Launch;
+use super::sweep::SweepLaunch;
 use super::tune;
-use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
@@ -110,19 +109,7 @@ unsafe fn as_one((launch, boxes): Swept<'_>, edges: &[Edge], queue: &Queue<'_>) 
     let mut captures = together([launch.part()?].into_iter().chain(steps));
     let at = |edge: &Edge| CapturedValue::Scalar(Value::from_bits(ScalarType::I64, edge.cells_at() as u64));
     captures.list.extend(edges.iter().map(at));
-    let both = || SweepLaunch {
-        prepared: &kernel,
-        captures: &captures,
-        checked: false,
-        valid_only: 0,
-        block: None,
-        march: None,
-        cache: Hints::default(),
-        order: None,
-        colour: None,
-        native: NativeForm { sweeps: &launches, fold: None },
-        list: None,
-    };
+    let both = || SweepLaunch::usual(&kernel, &captures, NativeForm { sweeps: &launches, fold: None });
     if queue.device.compiler().is_beside() {
         let both = both().at(queue, args(&launches, &kernel));
         let wish = tune::wish(&both, queue.device, boxes);

@@ -9,15 +9,15 @@ use tida_kernels::ir::{Access, Joined, join_value};
 use tida_kernels::plan::join::ends;
 
 use super::capture::Captures;
-use super::device::{DeviceLaunch, SweepLaunch};
+use super::device::DeviceLaunch;
 use super::folded::{Cells, Folded};
 use super::fused::{OneStep, args};
 use super::joined::{numbers, together, waits_for_no_more};
 use super::native::{NativeFold, NativeForm};
 use super::prepare::Prepared;
 use super::step::Launch;
+use super::sweep::SweepLaunch;
 use super::tune;
-use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
@@ -122,19 +122,7 @@ impl Ending {
     ) -> Option<Result<Done, Error>> {
         let captures = together([launch.part()?, self.step()]);
         let launches = [launch.clone()];
-        let sweep = SweepLaunch {
-            prepared: kernel,
-            captures: &captures,
-            checked: false,
-            valid_only: 0,
-            block: None,
-            march: None,
-            cache: Hints::default(),
-            order: None,
-            colour: None,
-            native: NativeForm { sweeps: &launches, fold: Some(&self.native) },
-            list: None,
-        };
+        let sweep = SweepLaunch::usual(kernel, &captures, NativeForm { sweeps: &launches, fold: Some(&self.native) });
         let fold = DeviceLaunch { goal: self.cells.goal(), march: None, ..sweep.at(queue, args(&launches, kernel)) };
         if queue.device.compiler().is_beside() {
             let wish = tune::wish(&fold, queue.device, &self.cells.boxes);

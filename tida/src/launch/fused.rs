@@ -11,16 +11,16 @@ use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::scalar::Value;
 
 use super::capture::{CAPTURE, CapturedValue, Captures, capture_bytes};
-use super::device::{BY_VALUE, Commands, DeviceArg, DeviceArgs, DeviceLaunch, Extent, Held, OnDevice, SweepLaunch};
+use super::device::{BY_VALUE, Commands, DeviceArg, DeviceArgs, DeviceLaunch, Extent, Held, OnDevice};
 use super::launched::Launched;
 use super::native::NativeForm;
 use super::native_steps::Steps as NativeSteps;
 use super::prepare::Prepared;
 use super::step::{Fusible, Launch, Together};
+use super::sweep::SweepLaunch;
 use super::tune;
 use crate::backend::Facts;
 use crate::device::core::DeviceCore;
-use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
@@ -236,19 +236,7 @@ impl Several {
 
     /// Their launch over a box.
     fn launch<'a>(&'a self, device: &DeviceCore, cells: &GridBox<4>, args: DeviceArgs<'a>) -> DeviceLaunch<'a> {
-        let sweep = SweepLaunch {
-            prepared: &self.prepared,
-            captures: &self.captures,
-            checked: false,
-            valid_only: 0,
-            block: None,
-            march: None,
-            cache: Hints::default(),
-            order: None,
-            colour: None,
-            native: NativeForm::default(),
-            list: None,
-        };
+        let sweep = SweepLaunch::usual(&self.prepared, &self.captures, NativeForm::default());
         DeviceLaunch { within: Some(*cells), varied: self.varied.as_deref(), ..sweep.on(device, args) }
     }
 

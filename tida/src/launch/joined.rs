@@ -8,13 +8,12 @@ use tida_kernels::ir::{Joined, join};
 use tida_kernels::plan::join::joins;
 
 use super::capture::{CapturedValue, Captures};
-use super::device::SweepLaunch;
 use super::fused::{OneStep, args};
 use super::native::NativeForm;
 use super::prepare::Prepared;
 use super::step::Launch;
+use super::sweep::SweepLaunch;
 use super::tune;
-use crate::device::plans::Hints;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
@@ -98,19 +97,7 @@ impl<'a> Joint<'a> {
     }
 
     fn sweep(&self) -> SweepLaunch<'_> {
-        SweepLaunch {
-            prepared: self.prepared,
-            captures: &self.captures,
-            checked: false,
-            valid_only: 0,
-            block: None,
-            march: None,
-            cache: Hints::default(),
-            order: None,
-            colour: None,
-            native: NativeForm { sweeps: self.launches, fold: None },
-            list: None,
-        }
+        SweepLaunch::usual(self.prepared, &self.captures, NativeForm { sweeps: self.launches, fold: None })
     }
 
     /// Whether it runs now: else, where its kernel can be compiled beside, that is begun if it was not, and each sweep

@@ -27,4 +27,5 @@ pub(crate) mod registers;
 pub(crate) mod rolling;
 pub(crate) mod site;
 pub(crate) mod step;
+pub(crate) mod sweep;
 pub(crate) mod tune;
