@@ -9,3 +9,4 @@ pub(crate) mod period;
 pub(crate) mod place;
 pub(crate) mod regions;
 pub(crate) mod schedule;
+pub(crate) mod steps;

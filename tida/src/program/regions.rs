@@ -11,6 +11,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use smallvec::SmallVec;
 
+use super::steps::{After, Move, Step};
+
 /// A piece of work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Task {
@@ -33,52 +35,25 @@ pub(crate) struct ItemNeed {
     pub write: bool,
 }
 
-/// A task in its turn.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RegionStep {
-    pub task: usize,
-    /// It runs on the host.
-    pub on_host: bool,
-    /// Items that leave the device before it.
-    pub leaves: Vec<Leave>,
-    /// Items that come to the device for it.
-    pub enters: Vec<Enter>,
-    /// Items whose strips come from the host.
-    pub strips: Vec<usize>,
-    /// What the host does for it (the task itself, or reading the strips) comes after the store of this number.
-    pub after_store: Option<usize>,
-    /// The same for the loads of the step of this number.
-    pub after_load: Option<usize>,
+/// What comes to the device, or goes to the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RegionPiece {
+    /// An item in its place, from this byte on. It comes from the host if `load` says so; otherwise it may hold
+    /// anything.
+    Item { item: usize, at: usize, load: bool },
+    /// The strips of these items, for a task. The host packs them, after the same stores.
+    Strips { task: usize, items: Vec<usize> },
 }
 
-/// An item that leaves the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leave {
-    pub item: usize,
-    /// The host needs what it holds. Such stores are numbered from 0.
-    pub store: bool,
-    /// The last step that used it.
-    pub after_run: usize,
-}
+/// A step of the plan, with the number of the task that runs.
+pub(crate) type RegionStep = Step<RegionPiece, usize>;
 
-/// An item that comes to the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Enter {
-    pub item: usize,
-    /// Where it starts, in bytes.
-    pub at: usize,
-    /// It is copied from the host; otherwise it may hold anything.
-    pub load: bool,
-    /// Its place is free, and the host's copy newest, after the run of this step and the store of this number.
-    pub after_run: Option<usize>,
-    pub after_store: Option<usize>,
-}
-
-/// All steps, and what leaves the device after the last.
+/// All steps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub steps: Vec<RegionStep>,
-    pub last: Vec<Leave>,
+    /// Items that leave the device before the end, so that others have room.
+    pub evictions: usize,
 }
 
 /// The memory is too small for a task.
@@ -224,17 +199,15 @@ impl<'a> Chooser<'a> {
 /// A task whose items have no room together.
 pub(crate) fn place(tasks: &[Task], order: &[usize], sizes: &[usize], room: usize) -> Result<Plan, TooSmall> {
     let mut placer = Placer::new(tasks, order, sizes, room);
-    let steps = order.iter().enumerate().map(|(step, task)| placer.step(step, *task));
-    let steps = steps.collect::<Result<Vec<RegionStep>, TooSmall>>()?;
-    let mut last: Vec<(usize, Leave)> = Vec::new();
-    for ItemPlace { item, .. } in std::mem::take(&mut placer.blocks) {
-        let known = &placer.items[item];
-        let leave = Leave { item, store: known.dirty, after_run: known.used };
-        last.push((known.used, leave));
+    for (step, task) in order.iter().enumerate() {
+        placer.step(step, *task)?;
     }
+    let evictions = placer.evictions;
+    let mut last: Vec<usize> = placer.blocks.iter().map(|block| block.item).collect();
     // What was ready first goes first.
-    last.sort_unstable_by_key(|(used, leave)| (*used, leave.item));
-    Ok(Plan { steps, last: last.into_iter().map(|(_, leave)| leave).collect() })
+    last.sort_unstable_by_key(|item| (placer.items[*item].used, *item));
+    last.into_iter().for_each(|item| placer.leave(order.len(), item));
+    Ok(Plan { steps: placer.made, evictions })
 }
 
 /// A use of an item by a step.
@@ -286,8 +259,10 @@ struct Placer<'a> {
     blocks: Vec<ItemPlace>,
     left: Vec<Left>,
     stores: usize,
-    /// Number of steps.
+    /// Number of steps, and those made so far.
     steps: usize,
+    made: Vec<RegionStep>,
+    evictions: usize,
 }
 
 impl<'a> Placer<'a> {
@@ -302,20 +277,24 @@ impl<'a> Placer<'a> {
                 items[*item].uses.push(ItemUse { step, value: true, there: false });
             }
         }
-        let (blocks, left) = (Vec::new(), Vec::new());
-        Placer { tasks, sizes, room, items, blocks, left, stores: 0, steps: order.len() }
+        let (blocks, left, made) = (Vec::new(), Vec::new(), Vec::new());
+        Placer { tasks, sizes, room, items, blocks, left, stores: 0, steps: order.len(), made, evictions: 0 }
     }
 
-    fn step(&mut self, step: usize, number: usize) -> Result<RegionStep, TooSmall> {
+    fn step(&mut self, step: usize, number: usize) -> Result<(), TooSmall> {
         let task = &self.tasks[number];
-        let mut made = RegionStep { task: number, ..RegionStep::default() };
+        let mut made = RegionStep { runs: vec![number], ..RegionStep::default() };
         let touched = || task.needs.iter().map(|need| need.item).chain(task.strips.iter().map(|(item, _)| *item));
         let on_host = |item: usize| !self.items[item].there || !self.items[item].dirty;
         if task.anywhere && task.needs.iter().all(|need| !self.items[need.item].there) && touched().all(on_host) {
             made.on_host = true;
-            made.after_store = touched().filter_map(|item| self.items[item].stored).max();
-            made.after_load = task.needs.iter().filter_map(|need| self.items[need.item].loaded).max();
-            return Ok(made);
+            made.runs_after = After {
+                load: task.needs.iter().filter_map(|need| self.items[need.item].loaded).max(),
+                run: None,
+                store: touched().filter_map(|item| self.items[item].stored).max(),
+            };
+            self.made.push(made);
+            return Ok(());
         }
         self.make_room(step, number, &mut made)?;
         for need in &task.needs {
@@ -323,16 +302,16 @@ impl<'a> Placer<'a> {
             item.used = step;
             item.dirty |= need.write;
         }
-        for (item, _) in &task.strips {
-            let item_now = &mut self.items[*item];
-            if item_now.there {
-                item_now.used = step;
-            } else {
-                made.strips.push(*item);
-                made.after_store = made.after_store.max(item_now.stored);
-            }
+        let (there, strips): (Vec<usize>, Vec<usize>) =
+            task.strips.iter().map(|(item, _)| *item).partition(|item| self.items[*item].there);
+        there.into_iter().for_each(|item| self.items[item].used = step);
+        if !strips.is_empty() {
+            let store = strips.iter().filter_map(|item| self.items[*item].stored).max();
+            let piece = RegionPiece::Strips { task: number, items: strips };
+            made.loads.push(Move { piece, after: After { store, ..After::default() } });
         }
-        Ok(made)
+        self.made.push(made);
+        Ok(())
     }
 
     /// Brings the items of a task to the device.
@@ -372,7 +351,7 @@ impl<'a> Placer<'a> {
                 at += self.sizes[need.item];
             }
             let all: Vec<usize> = self.blocks.iter().map(|block| block.item).collect();
-            all.into_iter().for_each(|item| self.leave(step, item, made));
+            all.into_iter().for_each(|item| self.evict(step, item));
         }
         for (need, at) in taken {
             self.enter(step, need, at, made);
@@ -436,24 +415,33 @@ impl<'a> Placer<'a> {
         &uses[uses.partition_point(|one| one.step < step)..]
     }
 
-    fn leave(&mut self, step: usize, item: usize, made: &mut RegionStep) {
+    /// Lets an item leave before a step, so that another has room.
+    fn evict(&mut self, step: usize, item: usize) {
+        self.evictions += 1;
+        self.leave(step, item);
+    }
+
+    /// Lets an item leave before a step, so after the one before: stored, if the host needs what it holds.
+    fn leave(&mut self, step: usize, item: usize) {
+        let Some(position) = self.blocks.iter().position(|block| block.item == item) else { return };
+        let ItemPlace { at, end, .. } = self.blocks.remove(position);
         let store = self.items[item].dirty && self.has_value(item, step);
-        let number = store.then_some(self.stores);
-        self.stores += usize::from(store);
         let known = &mut self.items[item];
         (known.there, known.dirty) = (false, false);
-        known.stored = number.or(known.stored);
-        made.leaves.push(Leave { item, store, after_run: known.used });
-        if let Some(position) = self.blocks.iter().position(|block| block.item == item) {
-            let ItemPlace { at, end, .. } = self.blocks.remove(position);
-            self.left.push(Left { at, end, run: known.used, store: number });
+        let run = known.used;
+        self.left.push(Left { at, end, run, store: store.then_some(self.stores) });
+        if store && let Some(before) = self.made.last_mut() {
+            known.stored = Some(self.stores);
+            self.stores += 1;
+            let after = After { run: Some(run), ..After::default() };
+            before.stores.push(Move { piece: RegionPiece::Item { item, at, load: false }, after });
         }
     }
 
     fn enter(&mut self, step: usize, need: ItemNeed, at: usize, made: &mut RegionStep) {
         let end = at + self.sizes[need.item];
         let over: Vec<usize> = self.blocks.iter().filter(|b| b.at < end && at < b.end).map(|b| b.item).collect();
-        over.into_iter().for_each(|item| self.leave(step, item, made));
+        over.into_iter().for_each(|item| self.evict(step, item));
         let before = self.left.iter().filter(|left| left.at < end && at < left.end);
         let (mut after_run, mut after_store) = (None, None);
         for left in before {
@@ -469,7 +457,8 @@ impl<'a> Placer<'a> {
         }
         let position = self.blocks.partition_point(|block| block.at < at);
         self.blocks.insert(position, ItemPlace { at, end, item: need.item });
-        made.enters.push(Enter { item: need.item, at, load: need.load, after_run, after_store });
+        let after = After { load: None, run: after_run, store: after_store };
+        made.loads.push(Move { piece: RegionPiece::Item { item: need.item, at, load: need.load }, after });
     }
 }
 

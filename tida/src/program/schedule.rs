@@ -24,6 +24,8 @@ use scale::down;
 pub(crate) use scale::{Scale, scales, up};
 pub(crate) use skew::Skew;
 
+use super::steps::{After, Move, Step};
+
 /// An operation of a chain: at each of its planes it reads planes around it and writes the plane itself.
 #[derive(Clone, Debug)]
 pub(crate) struct PlaneOp {
@@ -77,20 +79,9 @@ pub(crate) struct Planes {
     pub planes: Range<i64>,
 }
 
-/// A step of the schedule: planes that enter, operations that advance, planes that leave.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PlaneStep {
-    /// Planes that are copied to the device.
-    pub uploads: Vec<Planes>,
-    /// Number of each operation that advances, and its planes by its own numbers; in order.
-    pub runs: Vec<(usize, Range<i64>)>,
-    /// Planes that are copied to the host, after the operations of this block.
-    pub downloads: Vec<Planes>,
-    /// The uploads wait until the operations and downloads of the block of this number (and all before) are done.
-    pub uploads_after: Option<usize>,
-    /// The operations wait until the downloads of the block of this number (and all before) are done.
-    pub runs_after: Option<usize>,
-}
+/// A step of the schedule, a *block*: planes that come, and the number of each operation that advances with its planes
+/// by its own numbers.
+pub(crate) type PlaneStep = Step<Planes, (usize, Range<i64>)>;
 
 /// Operations that advance together, once over the arrays.
 #[derive(Clone, Debug)]
@@ -148,7 +139,7 @@ pub(crate) fn schedule(
 ) -> Result<Schedule, TooSmall> {
     let (kept, arrays) = (arrays, arrays.len());
     let mut schedule = Schedule::default();
-    let mut made = Made { free: Vec::new(), stored: vec![Vec::new(); arrays], period };
+    let mut made = Made { free: Vec::new(), stored: vec![Vec::new(); arrays], stores: Vec::new(), period };
     let unit = unit(ops);
     // A plane has left before it comes again.
     let room = period.map_or(window, |period| window.min(period));
@@ -321,6 +312,8 @@ struct Made {
     free: Vec<Vec<i64>>,
     /// For each array the planes that were stored, and the number of the block.
     stored: Vec<Vec<(Range<i64>, usize)>>,
+    /// For each block the number of stores that it and those before it have.
+    stores: Vec<usize>,
     period: Option<i64>,
 }
 
@@ -335,7 +328,7 @@ impl Made {
             let (level, number) = (before + cut.thick, blocks.len());
             let now = Advance { before, level, first: before == all.start };
 
-            let mut block = PlaneStep::default();
+            let (mut block, mut runs_after) = (PlaneStep::default(), None);
             for ((number, op), lag) in pass.ops.clone().zip(ops).zip(&skew.lags) {
                 let planes = now.planes(op, *lag);
                 if !planes.is_empty() {
@@ -346,13 +339,13 @@ impl Made {
                 let entering = now.part(of.enters, &of.touched, of.scale);
                 if !entering.is_empty() {
                     let slots = self.freed(array, entering.end + pass.shift - cut.window);
-                    block.runs_after = block.runs_after.max(slots);
+                    runs_after = runs_after.max(slots);
                     for planes in without(&entering, &of.overwritten).into_iter().filter(|planes| !planes.is_empty()) {
                         let stored = self.stored[array].iter().chain(&storing[array]);
                         let stored = stored.filter(|(other, _)| same(other, &planes, self.period));
                         let stored = stored.map(|(_, block)| *block).max();
-                        block.uploads_after = block.uploads_after.max(slots).max(stored);
-                        block.uploads.push(Planes { array, planes: own(&planes, of.scale) });
+                        let after = self.after(slots.max(stored));
+                        block.loads.push(Move { piece: Planes { array, planes: own(&planes, of.scale) }, after });
                     }
                 }
                 let ready = |level: i64| {
@@ -365,7 +358,8 @@ impl Made {
                 for planes in without(&(from..to.min(of.written.end).max(from)), &of.dead) {
                     if !planes.is_empty() {
                         storing[array].push((planes.clone(), number));
-                        block.downloads.push(Planes { array, planes: own(&planes, of.scale) });
+                        let after = After { run: Some(number), ..After::default() };
+                        block.stores.push(Move { piece: Planes { array, planes: own(&planes, of.scale) }, after });
                     }
                 }
             }
@@ -377,6 +371,9 @@ impl Made {
                 known.as_ref().map_or(free, |known| free.max(known[array]))
             });
             self.free.push(free.collect());
+            // What runs comes after the runs before it anyway.
+            block.runs_after = After { run: None, ..self.after(runs_after) };
+            self.stores.push(self.stores.last().unwrap_or(&0) + block.stores.len());
             blocks.push(block);
             before = level;
         }
@@ -390,6 +387,12 @@ impl Made {
             }
             stored.extend(storing);
         }
+    }
+
+    /// What comes after the runs and stores of a block.
+    fn after(&self, block: Option<usize>) -> After {
+        let stores = block.and_then(|block| self.stores.get(block)).copied().unwrap_or(0);
+        After { load: None, run: block, store: stores.checked_sub(1) }
     }
 
     /// The first block after which no plane below `plane` (shifted) needs its slot; none if no block has to be waited

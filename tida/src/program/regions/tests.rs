@@ -1,18 +1,12 @@
-//! Plans against program order: random tasks are run as their plan says, and all that commands of different streams may
-//! do to each other is checked.
+//! Plans against program order: random tasks are run as their plan says, on a machine that sees what streams may do too
+//! early.
+
+use std::ops::Range;
 
 use proptest::prelude::*;
 
 use super::*;
-
-/// What an item holds, as a number.
-type Value = u64;
-
-const NOTHING: Value = 0xdead;
-
-fn mix(values: impl IntoIterator<Item = u64>) -> u64 {
-    values.into_iter().fold(0xcbf2_9ce4_8422_2325, |h, v| (h ^ v).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
-}
+use crate::program::steps::machine::{At, Machine, Pieces, Value, mix};
 
 #[derive(Clone, Debug)]
 struct Case {
@@ -20,12 +14,19 @@ struct Case {
     tasks: Vec<Task>,
 }
 
-/// A task reads the items that it needs the values of and its strips, and writes some of those that it needs.
-fn result(number: usize, task: &Task, need: &ItemNeed, mut value: impl FnMut(usize) -> Value) -> Value {
+/// Runs a task, where `get` finds the value of an item. It reads the items that it needs the values of and its strips;
+/// gives what it writes of those that it needs.
+fn run(
+    number: usize,
+    task: &Task,
+    mut get: impl FnMut(usize) -> Result<Value, String>,
+) -> Result<Vec<(usize, Value)>, String> {
     let reads = task.needs.iter().filter(|need| need.load).map(|need| need.item);
-    let reads: Vec<usize> = reads.chain(task.strips.iter().map(|(item, _)| *item)).collect();
-    let reads: Vec<Value> = reads.into_iter().map(&mut value).collect();
-    mix([number as u64, need.item as u64].into_iter().chain(reads))
+    let reads = reads.chain(task.strips.iter().map(|(item, _)| *item)).map(&mut get);
+    let reads = reads.collect::<Result<Vec<Value>, String>>()?;
+    let value = |item: usize| mix([number as u64, item as u64].into_iter().chain(reads.iter().copied()));
+    let written = task.needs.iter().filter(|need| need.write);
+    Ok(written.map(|need| (need.item, value(need.item))).collect())
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -73,17 +74,88 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
-/// What was done to a stretch of the device's memory, or to an item on the host, and by which command.
-#[derive(Clone, Copy, Debug)]
-enum By {
-    Run(usize),
-    Load(usize),
-    Store(usize),
+/// The device's memory, each byte a cell.
+struct Slots<'a> {
+    case: &'a Case,
+    room: usize,
+    /// Where items are, and the values of strips.
+    at: Vec<Option<usize>>,
+    strips: Vec<(usize, Value)>,
 }
 
-/// Runs a plan in the order of its steps. All that commands of one stream wait for is recorded, so that a command
-/// that another stream may do later or earlier is seen.
+impl Slots<'_> {
+    fn bytes(&self, item: usize) -> Result<Range<usize>, String> {
+        let at = self.at[item].ok_or_else(|| format!("item {item} is not there"))?;
+        Ok(at..at + self.case.sizes[item])
+    }
+}
+
+impl Pieces<RegionPiece, usize> for Slots<'_> {
+    fn load(&mut self, machine: &mut Machine, _: usize, piece: &RegionPiece) -> Result<(), String> {
+        match piece {
+            RegionPiece::Item { item, at, load } => {
+                self.at[*item] = Some(*at);
+                let bytes = self.bytes(*item)?;
+                let inside = bytes.end <= self.room;
+                let others = (0..self.at.len()).filter(|other| other != item);
+                if !inside {
+                    return Err(format!("item {item} ends at {}", bytes.end));
+                }
+                // What was there has left.
+                for other in others {
+                    if self.bytes(other).is_ok_and(|of| of.start < bytes.end && bytes.start < of.end) {
+                        self.at[other] = None;
+                    }
+                }
+                for byte in bytes {
+                    match load {
+                        true => machine.copy(At::Host(*item), At::Device(byte))?,
+                        false => machine.set(At::Device(byte), 0xdead)?,
+                    }
+                }
+            }
+            RegionPiece::Strips { items, .. } => {
+                let value = |item: &usize| Ok((*item, machine.get_on_host(At::Host(*item))?));
+                self.strips = items.iter().map(value).collect::<Result<_, String>>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, machine: &mut Machine, _: usize, on_host: bool, number: &usize) -> Result<(), String> {
+        let (task, strips) = (&self.case.tasks[*number], std::mem::take(&mut self.strips));
+        let written = run(*number, task, |item| match strips.iter().find(|(strip, _)| *strip == item) {
+            Some((_, value)) => Ok(*value),
+            None if on_host => machine.get(At::Host(item)),
+            None => {
+                let bytes = self.bytes(item)?.map(|byte| machine.get(At::Device(byte)));
+                let bytes = bytes.collect::<Result<Vec<Value>, String>>()?;
+                bytes.iter().all(|value| *value == bytes[0]).then_some(bytes[0]).ok_or(format!("parts of item {item}"))
+            }
+        })?;
+        for (item, value) in written {
+            match on_host {
+                true => machine.set(At::Host(item), value)?,
+                false => self.bytes(item)?.try_for_each(|byte| machine.set(At::Device(byte), value))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, machine: &mut Machine, _: usize, piece: &RegionPiece) -> Result<(), String> {
+        let RegionPiece::Item { item, .. } = piece else { return Err("strips are not stored".into()) };
+        let mut bytes = self.bytes(*item)?;
+        bytes.try_for_each(|byte| machine.copy(At::Device(byte), At::Host(*item)))
+    }
+}
+
+/// Checks the order of tasks and their plan; gives the bytes that are loaded and stored.
 fn check(case: &Case, room: usize) -> Result<(u64, u64), TestCaseError> {
+    check_with(case, room, |_| {})
+}
+
+/// The same for steps that have a fault.
+fn check_with(case: &Case, room: usize, fault: fn(&mut RegionStep)) -> Result<(u64, u64), TestCaseError> {
     let Case { sizes, tasks } = case;
     let chosen = order(tasks, sizes, room);
     let mut place_of = vec![usize::MAX; tasks.len()];
@@ -93,7 +165,7 @@ fn check(case: &Case, room: usize) -> Result<(u64, u64), TestCaseError> {
         prop_assert!(task.after.iter().all(|before| place_of[*before] < place_of[number]));
     }
     let largest = tasks.iter().map(|task| task.needs.iter().map(|need| sizes[need.item]).sum::<usize>()).max();
-    let plan = match place(tasks, &chosen, sizes, room) {
+    let mut plan = match place(tasks, &chosen, sizes, room) {
         Ok(plan) => plan,
         Err(small) => {
             prop_assert!(small.needed > room);
@@ -102,117 +174,18 @@ fn check(case: &Case, room: usize) -> Result<(u64, u64), TestCaseError> {
     };
     // What runs on the host needs no room.
     prop_assert!(largest.unwrap_or(0) <= room || tasks.iter().any(|task| task.anywhere));
-    let mut expected: Vec<Value> = (0..sizes.len() as u64).collect();
+    let start: Vec<Value> = (0..sizes.len() as u64).collect();
+    let mut expected = start.clone();
     for (number, task) in tasks.iter().enumerate() {
-        let values: Vec<Value> =
-            task.needs.iter().map(|need| result(number, task, need, |item| expected[item])).collect();
-        for (need, value) in task.needs.iter().zip(values).filter(|(need, _)| need.write) {
-            expected[need.item] = value;
-        }
+        let written = run(number, task, |item| Ok(expected[item])).map_err(TestCaseError::fail)?;
+        written.into_iter().for_each(|(item, value)| expected[item] = value);
     }
-    let mut host: Vec<Value> = (0..sizes.len() as u64).collect();
-    let mut there: Vec<Option<(usize, Value)>> = vec![None; sizes.len()];
-    // Uses of the memory, and of each item on the host.
-    let mut memory: Vec<(usize, usize, By)> = Vec::new();
-    let mut at_host: Vec<Vec<By>> = vec![Vec::new(); sizes.len()];
-    let (mut stores, mut moved) = (0, (0, 0));
-    let mut leave = |leave: &Leave,
-                     there: &mut Vec<Option<(usize, Value)>>,
-                     host: &mut Vec<Value>,
-                     memory: &mut Vec<(usize, usize, By)>,
-                     at_host: &mut Vec<Vec<By>>|
-     -> Result<(), TestCaseError> {
-        let Some((at, value)) = there[leave.item].take() else {
-            prop_assert!(false, "{leave:?} was not there");
-            return Ok(());
-        };
-        if leave.store {
-            // The store waits for the last run that used the item, so for all before.
-            let end = at + sizes[leave.item];
-            let late = |by: &By| matches!(by, By::Run(run) if *run > leave.after_run);
-            let own = memory.iter().filter(|(lo, hi, _)| *lo < end && at < *hi);
-            prop_assert!(!own.clone().any(|(_, _, by)| late(by)), "{leave:?} before its run");
-            host[leave.item] = value;
-            at_host[leave.item].push(By::Store(stores));
-            memory.push((at, end, By::Store(stores)));
-            stores += 1;
-            moved.1 += sizes[leave.item] as u64;
-        }
-        Ok(())
-    };
-    let mut loaded = 0;
-    // What enters, enters in order: it comes after all that others waited for.
-    let (mut after_run, mut after_store) = (None, None);
-    for (number, step) in plan.steps.iter().enumerate() {
-        for one in &step.leaves {
-            leave(one, &mut there, &mut host, &mut memory, &mut at_host)?;
-        }
-        let task = &tasks[step.task];
-        for enter in &step.enters {
-            prop_assert!(there[enter.item].is_none());
-            let (at, end) = (enter.at, enter.at + sizes[enter.item]);
-            prop_assert!(end <= room);
-            let over = there.iter().enumerate().filter_map(|(item, place)| Some((item, (*place)?.0)));
-            for (item, other) in over {
-                prop_assert!(end <= other || other + sizes[item] <= at, "{enter:?} over {item}");
-            }
-            (after_run, after_store) = (after_run.max(enter.after_run), after_store.max(enter.after_store));
-            for (lo, hi, by) in &memory {
-                let waited = match by {
-                    By::Run(run) => after_run.is_some_and(|after| *run <= after),
-                    By::Store(store) => after_store.is_some_and(|after| *store <= after),
-                    By::Load(_) => true,
-                };
-                prop_assert!(*hi <= at || end <= *lo || waited, "{enter:?} of step {number} before {by:?}");
-            }
-            if enter.load {
-                for by in &at_host[enter.item] {
-                    let By::Store(store) = by else { continue };
-                    prop_assert!(after_store.is_some_and(|after| *store <= after));
-                }
-                at_host[enter.item].push(By::Load(number));
-                loaded += sizes[enter.item] as u64;
-            }
-            there[enter.item] = Some((at, if enter.load { host[enter.item] } else { NOTHING }));
-            memory.push((at, end, By::Load(number)));
-        }
-        let on_host_only = |item: usize| step.on_host || step.strips.contains(&item);
-        for item in task.strips.iter().map(|(item, _)| *item).chain(task.needs.iter().map(|need| need.item)) {
-            if on_host_only(item) {
-                let writes = step.on_host && task.needs.iter().any(|need| need.item == item && need.write);
-                for by in &at_host[item] {
-                    let waited = match by {
-                        By::Store(store) => step.after_store.is_some_and(|after| *store <= after),
-                        By::Load(load) => !writes || step.after_load.is_some_and(|after| *load <= after),
-                        By::Run(_) => true,
-                    };
-                    prop_assert!(waited, "step {number} on the host before {by:?}");
-                }
-                prop_assert!(!step.strips.contains(&item) || there[item].is_none());
-            } else {
-                let Some((at, _)) = there[item] else {
-                    prop_assert!(false, "item {item} is not there at step {number}");
-                    continue;
-                };
-                memory.push((at, at + sizes[item], By::Run(number)));
-            }
-        }
-        prop_assert!(!step.on_host || task.needs.iter().all(|need| there[need.item].is_none()));
-        let value = |item: usize| if on_host_only(item) { host[item] } else { there[item].map_or(NOTHING, |(_, v)| v) };
-        let values: Vec<Value> = task.needs.iter().map(|need| result(step.task, task, need, value)).collect();
-        for (need, value) in task.needs.iter().zip(values).filter(|(need, _)| need.write) {
-            match &mut there[need.item] {
-                Some((_, held)) => *held = value,
-                None => host[need.item] = value,
-            }
-        }
-    }
-    for one in &plan.last {
-        leave(one, &mut there, &mut host, &mut memory, &mut at_host)?;
-    }
-    prop_assert!(there.iter().all(Option::is_none));
-    prop_assert_eq!(host, expected);
-    Ok((loaded, moved.1))
+    plan.steps.iter_mut().for_each(fault);
+    let mut machine = Machine::new(room, start);
+    let mut slots = Slots { case, room, at: vec![None; sizes.len()], strips: Vec::new() };
+    machine.run(&plan.steps, &mut slots).map_err(|error| TestCaseError::fail(format!("{error}: {plan:?}")))?;
+    prop_assert_eq!(&machine.host, &expected);
+    Ok((machine.moved[0] as u64, machine.moved[1] as u64))
 }
 
 proptest! {
@@ -288,4 +261,30 @@ fn a_task_that_does_not_fit_is_named() {
     let chosen = order(&case.tasks, &case.sizes, 199);
     let small = place(&case.tasks, &chosen, &case.sizes, 199).unwrap_err();
     assert_eq!(small, TooSmall { task: small.task, needed: 200 });
+}
+
+#[test]
+fn a_missing_wait_is_seen() {
+    let faults: [(&str, fn(&mut RegionStep)); 5] = [
+        ("a place that is still in use", |step| step.loads.iter_mut().for_each(|load| load.after.run = None)),
+        ("a region that is not home", |step| step.loads.iter_mut().for_each(|load| load.after.store = None)),
+        ("a region that is not done", |step| step.stores.iter_mut().for_each(|store| store.after.run = None)),
+        ("the host before a store", |step| step.runs_after.store = None),
+        ("the host before a load", |step| step.runs_after.load = None),
+    ];
+    let need = |item: usize, write: bool| [ItemNeed { item, load: true, write }].into_iter().collect();
+    let task = |item: usize, write: bool, after: &[usize], anywhere: bool| {
+        let (needs, after) = (need(item, write), after.iter().copied().collect());
+        Task { needs, after, anywhere, ..Task::default() }
+    };
+    // What is written, and what is read, leaves the device for another region, and is changed on the host.
+    let on_host = |write: bool| Case {
+        sizes: vec![100; 2],
+        tasks: vec![task(0, write, &[], false), task(1, true, &[0], false), task(0, true, &[0, 1], true)],
+    };
+    let cases = [(ring(6, 8), 400), (on_host(true), 100), (on_host(false), 100)];
+    for (name, fault) in faults {
+        assert!(cases.iter().all(|(case, room)| check(case, *room).is_ok()));
+        assert!(cases.iter().any(|(case, room)| check_with(case, *room, fault).is_err()), "{name}");
+    }
 }

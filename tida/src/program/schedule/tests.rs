@@ -1,17 +1,10 @@
-//! Random chains in the chosen order against program order, with the copies as early and as late as a device may do
-//! them.
+//! Random chains in the chosen order against program order, on a machine that sees what streams may do too early.
 
 use proptest::prelude::*;
 use smallvec::smallvec;
 
 use super::*;
-
-/// A plane of an array as a number.
-type Value = u64;
-
-fn mix(values: impl IntoIterator<Item = u64>) -> u64 {
-    values.into_iter().fold(0xcbf2_9ce4_8422_2325, |h, v| (h ^ v).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
-}
+use crate::program::steps::machine::{At, Machine, Pieces, Value, mix};
 
 /// The plane of an array that lies beside a plane of an operation, both by their own numbers.
 fn beside(op: &PlaneOp, access: &Access, k: i64) -> i64 {
@@ -24,16 +17,24 @@ fn scales_of(ops: &[PlaneOp], arrays: usize) -> Vec<i64> {
     (0..arrays).map(of).collect()
 }
 
-/// Runs an operation, given in its own planes, over some of them, where `get` and `set` find a plane. Plane `k` is
-/// plane `k + period` too.
+/// Where the values of planes are.
+trait PlaneValues {
+    fn get(&mut self, array: usize, k: i64) -> Result<Value, String>;
+    fn set(&mut self, array: usize, k: i64, value: Value) -> Result<(), String>;
+}
+
+fn values(of: &mut impl PlaneValues, array: usize, planes: Range<i64>) -> Result<Vec<Value>, String> {
+    planes.map(|k| of.get(array, k)).collect()
+}
+
+/// Runs an operation, given in its own planes, over some of them. Plane `k` is plane `k + period` too.
 fn run(
     op: &PlaneOp,
     number: usize,
     planes: &Range<i64>,
     period: Option<i64>,
-    mut get: impl FnMut(usize, i64) -> Value,
-    mut set: impl FnMut(usize, i64, Value),
-) {
+    planes_of: &mut impl PlaneValues,
+) -> Result<(), String> {
     let at_once = op.trigger().is_some();
     let mut results = Vec::new();
     for k in planes.clone() {
@@ -42,136 +43,108 @@ fn run(
             match &access.read {
                 Some(Reach::Around(lo, hi)) => {
                     let k = beside(op, access, k);
-                    seen.extend((k + lo..=k + hi).map(|at| get(access.array, at)));
+                    seen.extend(values(planes_of, access.array, k + lo..k + hi + 1)?);
                 }
                 Some(Reach::Within(lo, hi, all)) => {
                     let k = beside(op, access, k);
-                    let near = (k + lo).max(all.start)..=(k + hi).min(all.end - 1);
-                    seen.extend(near.map(|at| get(access.array, at)));
+                    let near = (k + lo).max(all.start)..(k + hi + 1).min(all.end);
+                    seen.extend(values(planes_of, access.array, near)?);
                 }
-                Some(Reach::Planes(range)) => seen.extend(range.clone().map(|at| get(access.array, at))),
+                Some(Reach::Planes(range)) => seen.extend(values(planes_of, access.array, range.clone())?),
                 None => {}
             }
             if access.write == Some(Write::Part) {
-                seen.push(get(access.array, k));
+                seen.push(planes_of.get(access.array, k)?);
             }
         }
         for access in op.accesses.iter().filter(|access| access.write.is_some()) {
             let value = mix(seen.iter().copied().chain([access.array as u64]));
-            if at_once { results.push((access.array, k, value)) } else { set(access.array, k, value) }
+            if at_once { results.push((access.array, k, value)) } else { planes_of.set(access.array, k, value)? }
         }
     }
-    results.into_iter().for_each(|(array, k, value)| set(array, k, value));
+    results.into_iter().try_for_each(|(array, k, value)| planes_of.set(array, k, value))
 }
 
-/// The device and the host while a schedule runs.
-struct Machine<'a> {
+/// Arrays of planes on the host: of each its ghosts, and its first cell.
+#[derive(Clone, Debug)]
+struct Host {
+    ghost: i64,
+    period: Option<i64>,
+    starts: Vec<usize>,
+}
+
+impl Host {
+    /// The cell of a plane.
+    fn at(&self, array: usize, k: i64) -> usize {
+        self.starts[array] + (self.period.map_or(k, |period| k.rem_euclid(period)) + self.ghost) as usize
+    }
+}
+
+/// Program order: all on the host.
+struct InOrder<'a>(&'a Host, &'a mut [Value]);
+
+impl PlaneValues for InOrder<'_> {
+    fn get(&mut self, array: usize, k: i64) -> Result<Value, String> {
+        Ok(self.1[self.0.at(array, k)])
+    }
+
+    fn set(&mut self, array: usize, k: i64, value: Value) -> Result<(), String> {
+        self.1[self.0.at(array, k)] = value;
+        Ok(())
+    }
+}
+
+/// Windows of planes.
+struct Windows<'a> {
     ops: &'a [PlaneOp],
     schedule: &'a Schedule,
     scales: &'a [i64],
     window: i64,
-    ghost: i64,
-    period: Option<i64>,
-    host: Vec<Vec<Value>>,
-    ring: Vec<Vec<Value>>,
-    stored: usize,
-    loaded: usize,
-    moved: [i64; 2],
+    host: &'a Host,
 }
 
-impl Machine<'_> {
-    fn pass(&self, block: usize) -> &Pass {
-        self.schedule.passes.iter().rev().find(|pass| pass.first_block <= block).unwrap()
-    }
-
-    fn slot(&self, block: usize, array: usize, k: i64) -> usize {
+impl Windows<'_> {
+    /// The cell of a plane in a block.
+    fn slot(&self, block: usize, array: usize, k: i64) -> At {
+        let pass = self.schedule.passes.iter().rev().find(|pass| pass.first_block <= block).unwrap();
         let scale = self.scales[array];
-        (k + self.pass(block).shift / scale).rem_euclid(self.window / scale) as usize
-    }
-
-    fn at(&self, k: i64) -> usize {
-        place(k, self.ghost, self.period)
-    }
-
-    fn store_until(&mut self, end: usize) {
-        while self.stored < end {
-            for Planes { array, planes } in &self.schedule.blocks[self.stored].downloads {
-                for k in planes.clone() {
-                    let at = self.at(k);
-                    self.host[*array][at] = self.ring[*array][self.slot(self.stored, *array, k)];
-                    self.moved[1] += 1;
-                }
-            }
-            self.stored += 1;
-        }
-    }
-
-    /// Loads all that may be loaded once `done` blocks have run.
-    fn load(&mut self, done: usize) {
-        while let Some(block) = self.schedule.blocks.get(self.loaded) {
-            if block.uploads_after.is_some_and(|after| after >= done) {
-                return;
-            }
-            self.store_until(block.uploads_after.map_or(0, |after| after + 1));
-            for Planes { array, planes } in &block.uploads {
-                for k in planes.clone() {
-                    let slot = self.slot(self.loaded, *array, k);
-                    self.ring[*array][slot] = self.host[*array][self.at(k)];
-                    self.moved[0] += 1;
-                }
-            }
-            self.loaded += 1;
-        }
-    }
-
-    /// Runs it all: loads as early as they may, or when needed; stores as late as they must, or at once.
-    fn run(&mut self, early_loads: bool, late_stores: bool) {
-        for (number, block) in self.schedule.blocks.iter().enumerate() {
-            if early_loads {
-                self.load(number);
-            }
-            while self.loaded <= number {
-                let before = self.loaded;
-                let after = self.schedule.blocks[before].uploads_after;
-                assert!(after.is_none_or(|after| after < number), "block {number} waits for {after:?}");
-                self.store_until(after.map_or(0, |after| after + 1));
-                for Planes { array, planes } in &self.schedule.blocks[before].uploads {
-                    for k in planes.clone() {
-                        let slot = self.slot(before, *array, k);
-                        self.ring[*array][slot] = self.host[*array][self.at(k)];
-                        self.moved[0] += 1;
-                    }
-                }
-                self.loaded += 1;
-            }
-            assert!(block.runs_after.is_none_or(|after| after < number));
-            self.store_until(block.runs_after.map_or(0, |after| after + 1));
-            let shift = self.pass(number).shift;
-            let (window, scales) = (self.window, self.scales);
-            for (op, planes) in &block.runs {
-                let ring = std::cell::RefCell::new(&mut self.ring);
-                let slot =
-                    |array: usize, k: i64| (k + shift / scales[array]).rem_euclid(window / scales[array]) as usize;
-                run(
-                    &self.ops[*op],
-                    *op,
-                    planes,
-                    self.period,
-                    |array, k| ring.borrow()[array][slot(array, k)],
-                    |array, k, value| ring.borrow_mut()[array][slot(array, k)] = value,
-                );
-            }
-            if !late_stores {
-                self.store_until(number + 1);
-            }
-        }
-        self.store_until(self.schedule.blocks.len());
+        At::Device(array * self.window as usize + (k + pass.shift / scale).rem_euclid(self.window / scale) as usize)
     }
 }
 
-/// Where a plane is on the host.
-fn place(k: i64, ghost: i64, period: Option<i64>) -> usize {
-    (period.map_or(k, |period| k.rem_euclid(period)) + ghost) as usize
+/// Windows in a block.
+struct InBlock<'a, 'b>(&'a Windows<'b>, usize, &'a mut Machine);
+
+impl PlaneValues for InBlock<'_, '_> {
+    fn get(&mut self, array: usize, k: i64) -> Result<Value, String> {
+        self.2.get(self.0.slot(self.1, array, k))
+    }
+
+    fn set(&mut self, array: usize, k: i64, value: Value) -> Result<(), String> {
+        self.2.set(self.0.slot(self.1, array, k), value)
+    }
+}
+
+impl Pieces<Planes, (usize, Range<i64>)> for Windows<'_> {
+    fn load(&mut self, machine: &mut Machine, step: usize, Planes { array, planes }: &Planes) -> Result<(), String> {
+        let mut each = planes.clone();
+        each.try_for_each(|k| machine.copy(At::Host(self.host.at(*array, k)), self.slot(step, *array, k)))
+    }
+
+    fn run(
+        &mut self,
+        machine: &mut Machine,
+        step: usize,
+        _: bool,
+        (op, planes): &(usize, Range<i64>),
+    ) -> Result<(), String> {
+        run(&self.ops[*op], *op, planes, self.host.period, &mut InBlock(self, step, machine))
+    }
+
+    fn store(&mut self, machine: &mut Machine, step: usize, Planes { array, planes }: &Planes) -> Result<(), String> {
+        let mut each = planes.clone();
+        each.try_for_each(|k| machine.copy(self.slot(step, *array, k), At::Host(self.host.at(*array, k))))
+    }
 }
 
 fn check(ops: &[PlaneOp], arrays: usize, n: i64, ghost: i64, window: i64, thick: i64) -> Option<[i64; 2]> {
@@ -187,57 +160,67 @@ fn check_ends(
     window: i64,
     thick: i64,
 ) -> Option<[i64; 2]> {
+    check_with(ops, kept, (n, ghost, period), (window, thick), |_| {}).map(|moved| moved.unwrap())
+}
+
+/// The same for blocks that have a fault.
+fn check_with(
+    ops: &[PlaneOp],
+    kept: &[bool],
+    (n, ghost, period): (i64, i64, Option<i64>),
+    (window, thick): (i64, i64),
+    fault: fn(&mut PlaneStep),
+) -> Option<Result<[i64; 2], String>> {
     let arrays = kept.len();
     let scales = scales_of(ops, arrays);
     let planes = |array: usize| up(n, scales[array]) / scales[array];
-    let values = |a: usize| (0..planes(a) + 2 * ghost).map(|k| mix([a as u64, k as u64, 77])).collect();
-    let start: Vec<Vec<Value>> = (0..arrays).map(values).collect();
+    let cells = |a: usize| (planes(a) + 2 * ghost) as usize;
+    let starts = (0..arrays).map(|a| (0..a).map(cells).sum()).collect();
+    let host = Host { ghost, period, starts };
+    let start: Vec<Value> =
+        (0..arrays).flat_map(|a| (0..cells(a)).map(move |k| mix([a as u64, k as u64, 77]))).collect();
     let mut expected = start.clone();
     for (number, op) in ops.iter().enumerate() {
-        let cell = std::cell::RefCell::new(&mut expected);
-        run(
-            op,
-            number,
-            &op.planes,
-            period,
-            |array, k| cell.borrow()[array][place(k, ghost, period)],
-            |array, k, value| cell.borrow_mut()[array][place(k, ghost, period)] = value,
-        );
+        run(op, number, &op.planes, period, &mut InOrder(&host, &mut expected)).unwrap();
     }
     let finest: Vec<PlaneOp> = ops.iter().map(|op| op.clone().in_finest(op.scale, &scales)).collect();
     let window = down(window, unit(&finest));
-    let schedule = schedule(&finest, kept, window, thick, period).ok()?;
+    let mut schedule = schedule(&finest, kept, window, thick, period).ok()?;
+    schedule.blocks.iter_mut().for_each(fault);
     assert_eq!(schedule.passes.iter().map(|pass| pass.ops.len()).sum::<usize>(), ops.len());
-    let mut moved = [0; 2];
-    for (early, late) in [(false, false), (true, false), (false, true), (true, true)] {
-        let ring = vec![vec![0xdead; window as usize]; arrays];
-        let host = start.clone();
-        let mut machine = Machine {
-            ops,
-            schedule: &schedule,
-            scales: &scales,
-            window,
-            ghost,
-            period,
-            host,
-            ring,
-            stored: 0,
-            loaded: 0,
-            moved: [0; 2],
-        };
-        machine.run(early, late);
-        for (array, expected) in expected.iter().enumerate().filter(|(array, _)| kept[*array]) {
-            for k in -ghost..planes(array) + ghost {
-                let at = (k + ghost) as usize;
-                assert_eq!(
-                    machine.host[array][at], expected[at],
-                    "array {array} plane {k}, early {early} late {late}: {schedule:?}"
-                );
-            }
-        }
-        moved = machine.moved;
+    let mut machine = Machine::new(arrays * window as usize, start);
+    let mut windows = Windows { ops, schedule: &schedule, scales: &scales, window, host: &host };
+    if let Err(error) = machine.run(&schedule.blocks, &mut windows) {
+        return Some(Err(format!("{error}: {schedule:?}")));
     }
-    Some(moved)
+    for array in (0..arrays).filter(|array| kept[*array]) {
+        for k in -ghost..planes(array) + ghost {
+            let at = host.at(array, k);
+            assert_eq!(machine.host[at], expected[at], "array {array} plane {k}: {schedule:?}");
+        }
+    }
+    Some(Ok(machine.moved.map(|moved| moved as i64)))
+}
+
+#[test]
+fn a_missing_wait_is_seen() {
+    let faults: [(&str, fn(&mut PlaneStep)); 4] = [
+        ("slots that are still in use", |block| block.loads.iter_mut().for_each(|load| load.after.run = None)),
+        ("planes that are not home", |block| block.loads.iter_mut().for_each(|load| load.after.store = None)),
+        ("slots that are not stored", |block| block.runs_after = After::default()),
+        ("planes that are not done", |block| block.stores.iter_mut().for_each(|store| store.after.run = None)),
+    ];
+    // What is read alone leaves its slots without a store, and what is overwritten takes slots without a load.
+    let mut steps = heat(60, 12);
+    steps.iter_mut().for_each(|op| op.accesses.push(access(2, Some((0, 0)), None)));
+    let set = PlaneOp { accesses: smallvec![access(0, None, Some(Write::Whole))], ..steps[0].clone() };
+    for (name, fault) in faults {
+        let check = |ops: &[PlaneOp], fault| check_with(ops, &[true; 3], (60, 1, None), (12, 1), fault).unwrap();
+        let both = [check(&steps, |_| {}), check(std::slice::from_ref(&set), |_| {})];
+        assert!(both.iter().all(Result::is_ok));
+        let both = [check(&steps, fault), check(std::slice::from_ref(&set), fault)];
+        assert!(both.iter().any(Result::is_err), "{name}");
+    }
 }
 
 fn access(array: usize, read: Option<(i64, i64)>, write: Option<Write>) -> Access {
@@ -531,7 +514,7 @@ fn ends_that_belong_together_cost_the_skew() {
     // The next pass does not wait for the last planes of the one before.
     let made = schedule(&heat(n, 100), &[true; 2], window, 4, Some(n)).unwrap();
     let blocks = &made.blocks[made.passes[1].first_block..];
-    let lag = made.passes[1].first_block - blocks[0].uploads_after.unwrap();
+    let lag = made.passes[1].first_block - blocks[0].loads.iter().filter_map(|load| load.after.run).max().unwrap();
     assert!(lag > 10, "the second pass waits for the {lag}th block before it");
 }
 

@@ -1,17 +1,17 @@
 //! Running a chain of arrays that come from the host and stay on the device as a whole.
 //!
-//! If the host waits for what the chain makes, its work runs over planes while they come and go (`run.rs`), so that
+//! If the host waits for what the chain makes, its work runs over planes while they come and go (`planes.rs`), so that
 //! both directions of the link and the kernels are busy at once; planes that are done stay in the arrays' own memory
 //! too. Else the arrays are brought there as a whole, and the links run one after the other.
 
 use std::any::Any;
 use std::sync::Arc;
 
-use super::outcome::{failed, failure, skip_dependents};
-use super::run::{Running, begin_folds, fix_ghosts};
+use super::outcome::skip_dependents;
+use super::planes::{Windows, begin_folds, fix_ghosts};
 use super::segments::{Segment, scaled};
 use super::streams::{RUN, Streams};
-use super::{Chain, Link, Ready};
+use super::{Chain, Link};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind};
 use crate::error::{Error, ErrorKind};
@@ -21,29 +21,19 @@ use crate::memory::node::Queue;
 use crate::memory::tracker::Tracker;
 use crate::run::op::Op;
 
-/// Runs a chain, and gives the result of each of its nodes, in order.
-pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
-    let chain = &ready.chain;
-    let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
-    skip_dependents(chain, &mut results);
-    for tracker in &chain.arrays {
-        if let Err(error) = tracker.storage().materialize_ghosts_now(device) {
-            return failed(chain, results, &error);
-        }
-    }
+/// Runs a chain.
+///
+/// # Errors
+/// Memory that the device does not have, and what the driver reports.
+pub(super) fn run(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
+    chain.arrays.iter().try_for_each(|tracker| tracker.storage().materialize_ghosts_now(device))?;
     if results.iter().all(Result::is_ok)
         && let Some(planars) = streams(chain)
+        && stream(device, chain, &planars, results)?
     {
-        match stream(device, chain, &planars, &mut results) {
-            Ok(true) => return results,
-            Ok(false) => {}
-            Err(error) => return failed(chain, results, &error),
-        }
+        return Ok(());
     }
-    match whole(device, chain, &mut results) {
-        Ok(()) => results,
-        Err(error) => failed(chain, results, &error),
-    }
+    whole(device, chain, results)
 }
 
 /// The planes of a chain's arrays, if its work is to run while they arrive.
@@ -73,8 +63,8 @@ fn stream(
     chain.links.iter().try_for_each(|link| fix_ghosts(link, chain, planars))?;
     let all = Segment { links: 0..chain.links.len(), ..Segment::default() };
     let [segment] = &scaled(&chain.links, all, planars.len())[..] else { return Ok(false) };
-    let mut running = match Running::prepare(device, chain, planars, segment, results) {
-        Ok(Some(running)) if running.passes() == 1 => running,
+    let mut windows = match Windows::prepare(device, chain, planars, segment, results) {
+        Ok(Some(windows)) if windows.passes() == 1 => windows,
         Ok(_) => return Ok(false),
         Err(error) if error.kind() == ErrorKind::Memory => {
             tracing::info!(%error, "no room for windows: arrays go to the device as a whole before work runs");
@@ -82,8 +72,9 @@ fn stream(
         }
         Err(error) => return Err(error),
     };
-    let put = running.put().and_then(|()| running.leave_whole());
-    running.finish(put, results)?;
+    let mut streams = Streams::new(device);
+    let put = windows.put(&mut streams).and_then(|()| windows.leave_whole(&mut streams));
+    windows.finish(streams, put, results)?;
     for (number, tracker) in chain.arrays.iter().enumerate() {
         let written = chain.links.iter().any(|link| link.writes(number));
         tracker.storage().arrived(written, told_host(chain, number));

@@ -3,12 +3,14 @@
 //! Sweeps and ghost fills of such arrays are collected while they are recorded. When the recorder pauses, or someone
 //! waits, or as many wait as the look-ahead allows, they run together: planes of the arrays' first axis stream through
 //! windows on the device (`ring.rs`), and each operation follows the one before it as closely as what it reads allows
-//! (`program/schedule.rs`). `run.rs` puts the commands into streams.
+//! (`program/schedule.rs`, `planes.rs`).
 //!
 //! A reduction of such arrays is a sweep that writes nothing: it folds planes or regions while they are there, and
 //! makes one value once it has had them all.
 //!
-//! Where arrays are cut along other axes too, whole regions come and go instead (`regions.rs`).
+//! Where arrays are cut along other axes too, whole regions come and go instead (`program/regions.rs`, `regions.rs`).
+//!
+//! Either way a chain becomes steps (`program/steps.rs`), and one executor puts them into streams (`execute.rs`).
 //!
 //! Work on arrays that fit and come from the host may run in the same way, once, and leave them on the device
 //! (`arrive.rs`).
@@ -17,15 +19,16 @@
 //! cache (`wave.rs`).
 
 mod arrive;
+mod execute;
 mod files;
 mod form;
 mod link;
 mod operations;
 mod outcome;
 mod packed;
+mod planes;
 mod regions;
 mod ring;
-mod run;
 mod segments;
 mod streams;
 pub(crate) mod wave;
@@ -314,18 +317,34 @@ pub(crate) fn can_move(touches: &[BoxTouch]) -> bool {
 
 /// Runs a chain on a device, and gives the result of each of its nodes, in order.
 pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
-    if ready.chain.kind != Kind::Planes {
-        ready.chain.arrays.iter().for_each(|tracker| tracker.storage().unpack_all());
+    let chain = &ready.chain;
+    let mut results: Vec<_> = chain.links.iter().map(|link| outcome::failure(ready, link)).collect();
+    outcome::skip_dependents(chain, &mut results);
+    let done = find_arrays(device, chain).and_then(|()| match chain.kind {
+        Kind::Planes => planes::run(device, chain, &mut results),
+        Kind::Regions => regions::run(device, chain, &mut results),
+        Kind::Arriving => arrive::run(device, chain, &mut results),
+    });
+    match done {
+        Ok(()) => results,
+        Err(error) => outcome::failed(chain, results, &error),
     }
-    if let Err(error) = bring_wholes(device, &ready.chain) {
-        let results = ready.chain.links.iter().map(|link| outcome::failure(ready, link)).collect();
-        return outcome::failed(&ready.chain, results, &error);
+}
+
+/// Brings arrays to where a chain finds them: to the device what is read as a whole, and to the host what comes and
+/// goes, but for what arrives.
+fn find_arrays(device: &Arc<DeviceCore>, chain: &Chain) -> Result<(), Error> {
+    let storages = || chain.arrays.iter().map(|tracker| tracker.storage());
+    if chain.kind != Kind::Planes {
+        storages().for_each(|storage| storage.unpack_all());
     }
-    match ready.chain.kind {
-        Kind::Planes => run::run(device, ready),
-        Kind::Regions => regions::run(device, ready),
-        Kind::Arriving => arrive::run(device, ready),
+    bring_wholes(device, chain)?;
+    for storage in storages().filter(|_| chain.kind != Kind::Arriving) {
+        // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
+        unsafe { storage.leave_device(device)? };
+        storage.pin(device);
     }
+    Ok(())
 }
 
 /// Brings the arrays to the device that are read as a whole.

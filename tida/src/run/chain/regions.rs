@@ -1,9 +1,9 @@
 //! Running a chain of regions: each is on the device as a whole, with its ghosts, while something works on it.
 //!
 //! The links of a chain become tasks (`tasks.rs`), which are ordered and given their places in one block of the
-//! device's memory (`program/regions.rs`). Here the plan becomes commands in three streams, ordered by events alone.
-//! Ghosts are filled where the data is: on the device; on the host while neither the region nor those beside it are
-//! newer on the device; and where a region beside it is on the host, its strip alone crosses the link.
+//! device's memory (`program/regions.rs`). Here is what moves and runs where for the steps of the plan. Ghosts are
+//! filled where the data is: on the device; on the host while neither the region nor those beside it are newer on the
+//! device; and where a region beside it is on the host, its strip alone crosses the link.
 
 mod tasks;
 
@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::outcome::{failed, failure, skip_dependents};
-use super::run::{begin_folds, plan_beside, room};
+use super::Chain;
+use super::execute::{Site, execute};
+use super::planes::{begin_folds, plan_beside, room};
 use super::streams::{DOWN, RUN, Streams, UP};
-use super::{Chain, Ready};
 use crate::backend::{HostBlock, Memory};
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
@@ -22,7 +22,8 @@ use crate::device::timeline::{SpanKind, host_span};
 use crate::error::{Error, ErrorKind};
 use crate::memory::ghosts::compile::Where;
 use crate::memory::node::{Near, Queue, Ring};
-use crate::program::regions::{Enter, Leave, Plan, RegionStep, order, place};
+use crate::program::regions::{Plan, RegionPiece, RegionStep, order, place};
+use crate::program::steps::{After, Move};
 use tasks::{Array, Tasks, Work, other_of};
 
 /// Strips that are on their way to the device at once, at most.
@@ -31,20 +32,16 @@ const STRIPS: usize = 8;
 /// The part of the memory that they take, at most, if there is more than one.
 const STRIP_PART: usize = 16;
 
-/// Runs a chain, and gives the result of each of its nodes, in order.
-pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
-    let chain = &ready.chain;
-    let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
-    skip_dependents(chain, &mut results);
-    let mut running = match Running::prepare(device, chain, &results) {
-        Ok(running) => running,
-        Err(error) => return failed(chain, results, &error),
-    };
-    let put = running.put();
-    match running.streams.finish(chain, put, &mut results) {
-        Err(error) => failed(chain, results, &error),
-        Ok(()) => results,
-    }
+/// Runs a chain whose arrays are on the host.
+///
+/// # Errors
+/// Too little room, and what the driver reports.
+pub(super) fn run(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
+    let (mut slots, plan) = Slots::prepare(device, chain, results)?;
+    slots.count(device, &plan);
+    let mut streams = Streams::new(device);
+    let put = execute(&mut streams, chain, &mut slots, &plan.steps);
+    streams.finish(chain, put, results)
 }
 
 /// How the device's memory is used.
@@ -58,13 +55,10 @@ struct Room {
     strip: usize,
 }
 
-/// A chain on its way.
-struct Running<'a> {
-    /// A load and a run for each step, and a store for each item that leaves.
-    streams: Streams<'a>,
+/// The slots of a chain on its way.
+struct Slots<'a> {
     chain: &'a Chain,
     tasks: Tasks,
-    plan: Plan,
     room: Room,
     memory: Arc<Memory>,
     /// The host's strips, one for each of the device.
@@ -73,25 +67,22 @@ struct Running<'a> {
     /// The last step that used each strip.
     strip_users: Vec<Option<usize>>,
     next_strip: usize,
-    /// Where each item is on the device.
+    /// The step under way, and where the strips are that its fill reads, of which items.
+    step: usize,
+    strips: SmallVec<[(usize, usize); 8]>,
+    /// Where each item is on the device, or was.
     at: Vec<Option<usize>>,
     _rest: Reservation,
 }
 
-impl<'a> Running<'a> {
-    /// Brings the arrays to the host, orders the chain, and takes memory for the regions.
+impl<'a> Slots<'a> {
+    /// Orders the chain, and takes memory for the regions.
     fn prepare(
-        device: &'a Arc<DeviceCore>,
+        device: &Arc<DeviceCore>,
         chain: &'a Chain,
         results: &[Result<(), Error>],
-    ) -> Result<Running<'a>, Error> {
-        let arrays = Array::all(chain)?;
-        for array in &arrays {
-            // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
-            unsafe { array.storage.leave_device(device)? };
-            array.storage.pin(device);
-        }
-        let tasks = Tasks::new(chain, arrays, results);
+    ) -> Result<(Slots<'a>, Plan), Error> {
+        let tasks = Tasks::new(chain, Array::all(chain)?, results);
         let (bytes, rest) = room(device, chain);
         let lists = begin_folds(device, chain, 0..chain.links.len(), results)?;
         let plan = |bytes: u64| {
@@ -103,121 +94,160 @@ impl<'a> Running<'a> {
             let memory = device.allocate(Purpose::Chains, room.items + room.strips * room.strip, None)?;
             Ok((memory, room, plan))
         })?;
-        Ok(Running {
-            streams: Streams::new(device),
+        let slots = Slots {
             chain,
             strip_users: vec![None; room.strips],
             next_strip: 0,
+            step: 0,
+            strips: SmallVec::new(),
             at: vec![None; room.sizes.len()],
             memory: Arc::new(memory),
             _rest: rest,
             staging: HostBlock::new(device.backend(), room.strips * room.strip),
             tasks,
-            plan,
             room,
-        })
+        };
+        Ok((slots, plan))
     }
 
-    /// Puts all commands into streams.
-    fn put(&mut self) -> Result<(), Error> {
-        let Plan { steps, last } = std::mem::take(&mut self.plan);
-        let entered: usize = steps.iter().flat_map(|step| &step.enters).map(|enter| self.room.sizes[enter.item]).sum();
-        self.count_passes(entered);
-        // The regions that each link has still to be done in.
-        let mut left = vec![0; self.chain.links.len()];
-        self.tasks.works.iter().for_each(|work| left[work.link()] += 1);
-        for (number, step) in steps.iter().enumerate() {
-            for leave in &step.leaves {
-                self.leave(leave)?;
-                self.streams.device.counts.eviction();
+    /// Counts evictions and passes: a pass brings as many bytes to the device as all regions have that the chain
+    /// touches.
+    fn count(&self, device: &DeviceCore, plan: &Plan) {
+        let entered = plan.steps.iter().flat_map(|step| &step.loads).filter_map(|load| match load.piece {
+            RegionPiece::Item { item, .. } => Some(self.room.sizes[item]),
+            RegionPiece::Strips { .. } => None,
+        });
+        let used = self.tasks.used.iter().zip(&self.room.sizes).filter(|(used, _)| **used);
+        let (entered, all) = (entered.sum::<usize>(), used.map(|(_, size)| size).sum::<usize>());
+        device.counts.pass(self.tasks.sweeps as u64);
+        (1..entered.div_ceil(all.max(1))).for_each(|_| device.counts.pass(0));
+        (0..plan.evictions).for_each(|_| device.counts.eviction());
+    }
+
+    /// Does a part of a ghost fill on the host, or sets ghosts of fixed value there.
+    fn run_on_host(&self, device: &DeviceCore, work: &Work) -> Result<(), Error> {
+        let (Work::Fill { array, .. } | Work::Fix { array, .. }) = work else { return Ok(()) };
+        let Array { storage, regional, .. } = &self.tasks.arrays[*array];
+        let region = work.region(&self.tasks.arrays);
+        storage.touch_host(region);
+        let place = self.chain.links[work.link()].node.recorded;
+        let name = format_args!("{}:{} R{region}", place.file(), place.line());
+        let part = match work {
+            Work::Fill { part, .. } => regional.parts().get(*part),
+            _ => None,
+        };
+        // SAFETY: the host's copies are the newest, and nothing that was put into a stream uses the region's or writes
+        // the others; the graph keeps all other work away.
+        host_span(device.timeline.as_deref(), name, || unsafe {
+            match part {
+                Some(part) => regional.part_on_host(storage, part),
+                None => regional.fix_on_host(storage, region),
             }
-            if step.on_host {
-                self.run_on_host(step)?;
-                self.streams.nothing_loaded();
-                self.streams.nothing_ran();
-            } else {
-                self.run(number, step)?;
-            }
-            let link = self.tasks.works[step.task].link();
-            left[link] -= 1;
-            if left[link] == 0 {
-                self.streams.end_fold(link, &self.chain.links[link])?;
-            }
-        }
-        last.iter().try_for_each(|leave| self.leave(leave))
-    }
-
-    /// A pass brings as many bytes to the device as all regions have that the chain touches.
-    fn count_passes(&self, entered: usize) {
-        let all: usize =
-            self.tasks.used.iter().zip(&self.room.sizes).filter(|(used, _)| **used).map(|(_, size)| size).sum();
-        self.streams.device.counts.pass(self.tasks.sweeps as u64);
-        (1..entered.div_ceil(all.max(1))).for_each(|_| self.streams.device.counts.pass(0));
-    }
-
-    /// Brings what an item holds to the host, if that needs it.
-    fn leave(&mut self, leave: &Leave) -> Result<(), Error> {
-        let (device, backend) = (self.streams.device, self.streams.device.backend());
-        let Some(at) = self.at[leave.item].take() else { return Ok(()) };
-        if !leave.store {
-            return Ok(());
-        }
-        self.streams.wait(DOWN, Some(leave.after_run), None)?;
-        let (array, region) = self.tasks.region(leave.item);
-        let bytes = array.bytes(region);
-        array.storage.touch_host(region);
-        // SAFETY: the item has its bytes there, and the plan stores it after the steps that write it, which come before
-        // in the stream that was waited for; the graph keeps all other work away from the host's copy.
-        let download = || unsafe { backend.download(DOWN, &self.memory, at, array.storage.base(region), bytes) };
-        device.timed(SpanKind::D2h, format_args!("R{region}"), DOWN, bytes, download)?;
-        device.counts.download(bytes);
-        self.streams.stored(true)
-    }
-
-    /// Brings an item to its place.
-    fn enter(&mut self, enter: &Enter) -> Result<(), Error> {
-        let (device, backend) = (self.streams.device, self.streams.device.backend());
-        self.streams.wait(UP, enter.after_run, enter.after_store)?;
-        self.at[enter.item] = Some(enter.at);
-        let (array, region) = self.tasks.region(enter.item);
-        let bytes = array.bytes(region);
-        // SAFETY: what was there is no one's any more.
-        unsafe { backend.poison(UP, &self.memory, enter.at, bytes)? };
-        if !enter.load {
-            return Ok(());
-        }
-        if !array.storage.host_touched(region) {
-            // SAFETY: as below.
-            return unsafe { backend.zero(UP, &self.memory, enter.at, bytes) };
-        }
-        // SAFETY: the place has the item's bytes and is free once what was waited for is done; the host's copy is the
-        // newest by then, and the plan stores no other before this is done.
-        let upload = || unsafe { backend.upload(UP, &self.memory, enter.at, array.storage.base(region), bytes) };
-        device.timed(SpanKind::H2d, format_args!("R{region}"), UP, bytes, upload)?;
-        device.counts.upload(bytes);
+        });
         Ok(())
     }
 
-    /// Runs a step on the device.
-    fn run(&mut self, number: usize, step: &RegionStep) -> Result<(), Error> {
-        let device = self.streams.device;
-        step.enters.iter().try_for_each(|enter| self.enter(enter))?;
-        let strips = if step.strips.is_empty() { SmallVec::new() } else { self.send_strips(number, step)? };
-        if step.enters.is_empty() && step.strips.is_empty() {
-            self.streams.nothing_loaded();
-        } else {
-            self.streams.loaded(false)?;
+    /// Sets the ghosts of fixed value of an item that is on the device.
+    fn fix(&mut self, streams: &mut Streams<'_>, item: usize) -> Result<(), Error> {
+        let (array, region) = self.tasks.region(item);
+        let site = array.regional.site(region, self.at[item].unwrap_or(0));
+        if let Some(copies) = array.regional.fix_on_device(streams.device, region, site)? {
+            // SAFETY: the region is there, and no one else uses it meanwhile.
+            unsafe { copies.run(RUN, &self.memory, &self.memory)? };
+            streams.hold(copies);
         }
-        for enter in step.enters.iter().filter(|enter| !enter.load) {
-            self.fix(enter.item, enter.at)?;
+        Ok(())
+    }
+
+    /// Sends what a part of a ghost fill needs of regions on the host, once it comes after this there.
+    fn send_strips(
+        &mut self,
+        streams: &mut Streams<'_>,
+        (task, items): (usize, &[usize]),
+        after: After,
+    ) -> Result<(), Error> {
+        let backend = streams.device.backend();
+        let Work::Fill { array, part, .. } = &self.tasks.works[task] else { return Ok(()) };
+        let Array { storage, regional, first } = &self.tasks.arrays[*array];
+        let Some(part) = regional.parts().get(*part) else { return Ok(()) };
+        let slot = self.next_strip;
+        self.next_strip = (slot + 1) % self.room.strips.max(1);
+        if let Some(user) = self.strip_users[slot].replace(self.step) {
+            streams.wait_on_host(After { load: Some(user), ..After::default() })?;
+            streams.wait(UP, After { run: Some(user), ..After::default() })?;
         }
-        device.counts.launch(1);
-        let work = &self.tasks.works[step.task];
+        streams.wait_on_host(after)?;
+        let (host, mut end) = (slot * self.room.strip, 0);
+        for (region, bytes) in part.strips.iter().filter(|(region, _)| items.contains(&(first + region))) {
+            // SAFETY: the host's copy is the newest, and nothing that was put into a stream writes it.
+            unsafe { regional.pack(storage, part, *region, self.staging.part(host + end, *bytes)) };
+            self.strips.push((first + region, self.room.items + host + end));
+            end += bytes;
+        }
+        let (from, to) = (self.staging.part(host, end).as_ptr(), self.room.items + host);
+        // SAFETY: both have the bytes; those who used them before are done by then, and the host's stay until this is.
+        let upload = || unsafe { backend.upload(UP, &self.memory, to, from, end) };
+        streams.device.timed(SpanKind::H2d, format_args!("strips of R{}", part.region), UP, end, upload)?;
+        streams.device.counts.upload(end);
+        Ok(())
+    }
+}
+
+impl Site<RegionPiece, usize> for Slots<'_> {
+    fn begin(&mut self, _: &mut Streams<'_>, number: usize, _: &[RegionStep]) -> Result<(), Error> {
+        self.step = number;
+        self.strips.clear();
+        Ok(())
+    }
+
+    fn link(&self, task: &usize) -> usize {
+        self.tasks.works[*task].link()
+    }
+
+    fn load(&mut self, streams: &mut Streams<'_>, load: &Move<RegionPiece>) -> Result<bool, Error> {
+        let (item, at, load) = match &load.piece {
+            RegionPiece::Item { item, at, load } => (*item, *at, *load),
+            RegionPiece::Strips { task, items } => {
+                return self.send_strips(streams, (*task, items), load.after).map(|()| false);
+            }
+        };
+        let (device, backend) = (streams.device, streams.device.backend());
+        self.at[item] = Some(at);
+        let (array, region) = self.tasks.region(item);
+        let bytes = array.bytes(region);
+        // SAFETY: what was there is no one's any more.
+        unsafe { backend.poison(UP, &self.memory, at, bytes)? };
+        if load && array.storage.host_touched(region) {
+            // SAFETY: the place has the item's bytes and is free once what was waited for is done; the host's copy is
+            // the newest by then, and the plan stores no other before this is done.
+            let upload = || unsafe { backend.upload(UP, &self.memory, at, array.storage.base(region), bytes) };
+            device.timed(SpanKind::H2d, format_args!("R{region}"), UP, bytes, upload)?;
+            device.counts.upload(bytes);
+        } else if load {
+            // SAFETY: as above.
+            unsafe { backend.zero(UP, &self.memory, at, bytes)? };
+        }
+        Ok(false)
+    }
+
+    fn entered(&mut self, streams: &mut Streams<'_>, piece: &RegionPiece) -> Result<(), Error> {
+        match piece {
+            RegionPiece::Item { item, load: false, .. } => self.fix(streams, *item),
+            RegionPiece::Item { .. } | RegionPiece::Strips { .. } => Ok(()),
+        }
+    }
+
+    fn run(&mut self, streams: &mut Streams<'_>, task: &usize, on_host: bool) -> Result<(), Error> {
+        let device = streams.device;
+        let work = &self.tasks.works[*task];
+        if on_host {
+            return self.run_on_host(device, work);
+        }
         let place = self.chain.links[work.link()].node.recorded;
         let name = format_args!("{}:{} R{}", place.file(), place.line(), work.region(&self.tasks.arrays));
         match work {
             Work::Sweep { link, region, boxes } => {
-                let Some(sweep) = self.chain.links[*link].op.kernel() else { return self.streams.ran() };
+                let Some(sweep) = self.chain.links[*link].op.kernel() else { return Ok(()) };
                 let ring = |array: usize| {
                     let Array { storage, regional, first } = &self.tasks.arrays[array];
                     let start = |region: usize| self.at[first + region].unwrap_or(0);
@@ -233,13 +263,13 @@ impl<'a> Running<'a> {
                 // graph keeps all other work away.
                 let put = || unsafe { sweep.launch.clone().enqueue(&queue, boxes) };
                 let done = device.timed(SpanKind::Kernel, name, RUN, 0, put)?;
-                self.streams.tells(*link, done);
+                streams.tells(*link, done);
             }
             Work::Fill { array, part, .. } => {
                 let Array { regional, first, .. } = &self.tasks.arrays[*array];
-                let Some(part) = regional.parts().get(*part) else { return self.streams.ran() };
+                let Some(part) = regional.parts().get(*part) else { return Ok(()) };
                 let at = |region: usize| {
-                    let strip = strips.iter().find(|(item, _)| *item == first + region);
+                    let strip = self.strips.iter().find(|(item, _)| *item == first + region);
                     match (strip, self.at[first + region]) {
                         (Some((_, at)), _) => Where::Strip(*at),
                         (None, at) => Where::Region(regional.site(region, at.unwrap_or(0))),
@@ -249,80 +279,27 @@ impl<'a> Running<'a> {
                 // SAFETY: the regions are there and so are the strips of the others; the rest as above.
                 let put = || unsafe { copies.run(RUN, &self.memory, &self.memory) };
                 device.timed(SpanKind::Ghost, name, RUN, 0, put)?;
-                self.streams.hold(copies);
+                streams.hold(copies);
             }
             Work::Fix { array, region, .. } => {
                 let item = self.tasks.arrays[*array].first + region;
-                let at = self.at[item].unwrap_or(0);
-                device.timed(SpanKind::Ghost, name, RUN, 0, || self.fix(item, at))?;
+                device.timed(SpanKind::Ghost, name, RUN, 0, || self.fix(streams, item))?;
             }
-        }
-        self.streams.ran()
-    }
-
-    /// Sets the ghosts of fixed value of an item that is on the device from byte `at` on.
-    fn fix(&mut self, item: usize, at: usize) -> Result<(), Error> {
-        let (array, region) = self.tasks.region(item);
-        let site = array.regional.site(region, at);
-        if let Some(copies) = array.regional.fix_on_device(self.streams.device, region, site)? {
-            // SAFETY: the region is there, and no one else uses it meanwhile.
-            unsafe { copies.run(RUN, &self.memory, &self.memory)? };
-            self.streams.hold(copies);
         }
         Ok(())
     }
 
-    /// Sends what a part of a ghost fill needs of regions on the host; gives for each of those its place on the device.
-    fn send_strips(&mut self, number: usize, step: &RegionStep) -> Result<SmallVec<[(usize, usize); 8]>, Error> {
-        let (device, backend) = (self.streams.device, self.streams.device.backend());
-        let mut places = SmallVec::new();
-        let Work::Fill { array, part, .. } = &self.tasks.works[step.task] else { return Ok(places) };
-        let Array { storage, regional, first } = &self.tasks.arrays[*array];
-        let Some(part) = regional.parts().get(*part) else { return Ok(places) };
-        let slot = self.next_strip;
-        self.next_strip = (slot + 1) % self.room.strips.max(1);
-        if let Some(user) = self.strip_users[slot].replace(number) {
-            self.streams.wait_on_host(Some(user), None)?;
-            self.streams.wait(UP, Some(user), None)?;
-        }
-        self.streams.wait_on_host(None, step.after_store)?;
-        let (host, mut end) = (slot * self.room.strip, 0);
-        for (region, bytes) in part.strips.iter().filter(|(region, _)| step.strips.contains(&(first + region))) {
-            // SAFETY: the host's copy is the newest, and nothing that was put into a stream writes it.
-            unsafe { regional.pack(storage, part, *region, self.staging.part(host + end, *bytes)) };
-            places.push((first + region, self.room.items + host + end));
-            end += bytes;
-        }
-        let (from, to) = (self.staging.part(host, end).as_ptr(), self.room.items + host);
-        // SAFETY: both have the bytes; those who used them before are done by then, and the host's stay until this is.
-        let upload = || unsafe { backend.upload(UP, &self.memory, to, from, end) };
-        device.timed(SpanKind::H2d, format_args!("strips of R{}", part.region), UP, end, upload)?;
-        device.counts.upload(end);
-        Ok(places)
-    }
-
-    /// Does a part of a ghost fill on the host, or sets ghosts of fixed value there.
-    fn run_on_host(&self, step: &RegionStep) -> Result<(), Error> {
-        let work = &self.tasks.works[step.task];
-        let (Work::Fill { array, .. } | Work::Fix { array, .. }) = work else { return Ok(()) };
-        let Array { storage, regional, .. } = &self.tasks.arrays[*array];
-        self.streams.wait_on_host(step.after_load, step.after_store)?;
-        let region = work.region(&self.tasks.arrays);
-        storage.touch_host(region);
-        let place = self.chain.links[work.link()].node.recorded;
-        let name = format_args!("{}:{} R{region}", place.file(), place.line());
-        let part = match work {
-            Work::Fill { part, .. } => regional.parts().get(*part),
-            _ => None,
-        };
-        // SAFETY: the host's copies are the newest, and nothing that was put into a stream uses the region's or writes
-        // the others; the graph keeps all other work away.
-        host_span(self.streams.device.timeline.as_deref(), name, || unsafe {
-            match part {
-                Some(part) => regional.part_on_host(storage, part),
-                None => regional.fix_on_host(storage, region),
-            }
-        });
+    fn store(&mut self, streams: &mut Streams<'_>, store: &Move<RegionPiece>) -> Result<(), Error> {
+        let RegionPiece::Item { item, at, .. } = store.piece else { return Ok(()) };
+        let (device, backend) = (streams.device, streams.device.backend());
+        let (array, region) = self.tasks.region(item);
+        let bytes = array.bytes(region);
+        array.storage.touch_host(region);
+        // SAFETY: the item has its bytes there, and the plan stores it after the steps that write it, which come before
+        // in the stream that was waited for; the graph keeps all other work away from the host's copy.
+        let download = || unsafe { backend.download(DOWN, &self.memory, at, array.storage.base(region), bytes) };
+        device.timed(SpanKind::D2h, format_args!("R{region}"), DOWN, bytes, download)?;
+        device.counts.download(bytes);
         Ok(())
     }
 }

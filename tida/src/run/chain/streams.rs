@@ -6,13 +6,16 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::outcome::told;
 use super::{Chain, Link};
-use crate::backend::{Event, PACKS};
+use crate::backend::{ALL_STREAMS, Event, PACKS};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::SpanKind;
 use crate::error::Error;
 use crate::memory::node::{Done, Queue};
+use crate::program::steps::After;
 
 /// The stream of kernels, and those of copies to the device and to the host.
 pub(super) const RUN: usize = 0;
@@ -25,10 +28,13 @@ type Mark = Option<Arc<dyn Event>>;
 /// The streams of a chain that runs.
 pub(super) struct Streams<'a> {
     pub device: &'a Arc<DeviceCore>,
-    /// The ends of loads, runs and stores, each numbered from 0.
+    /// The ends of the loads and the runs of steps, and of stores. A store that has no mark ends with the next that
+    /// has.
     loads: Vec<Mark>,
     runs: Vec<Mark>,
     stores: Vec<Mark>,
+    /// What streams come after so far.
+    after: [After; ALL_STREAMS],
     /// Ends that tell of failures.
     marks: Vec<Arc<dyn Event>>,
     /// What tells how launches went, with the number of the link.
@@ -36,29 +42,35 @@ pub(super) struct Streams<'a> {
     held: Vec<Box<dyn Any>>,
 }
 
-fn of(marks: &[Mark], number: Option<usize>) -> Option<&Arc<dyn Event>> {
-    number.and_then(|number| marks.get(number)).and_then(|mark| mark.as_ref())
-}
-
 impl<'a> Streams<'a> {
     pub fn new(device: &'a Arc<DeviceCore>) -> Streams<'a> {
-        let (loads, runs, stores) = Default::default();
-        Streams { device, loads, runs, stores, marks: Vec::new(), done: Vec::new(), held: Vec::new() }
+        let (loads, runs, stores, after) = Default::default();
+        Streams { device, loads, runs, stores, after, marks: Vec::new(), done: Vec::new(), held: Vec::new() }
     }
 
-    /// Lets a stream wait for the run and the store of these numbers.
+    /// The marks of what comes before something.
+    fn before(&mut self, after: After) -> Result<SmallVec<[Arc<dyn Event>; 3]>, Error> {
+        if after.store.is_some_and(|store| self.stores.get(store).is_some_and(|mark| mark.is_none())) {
+            self.mark_stores()?;
+        }
+        let rows = [(&self.loads, after.load), (&self.runs, after.run), (&self.stores, after.store)];
+        Ok(rows.into_iter().filter_map(|(marks, number)| marks.get(number?)?.clone()).collect())
+    }
+
+    /// Lets a stream come after this.
     ///
     /// # Errors
     /// What the driver reports. So do the others.
-    pub fn wait(&self, stream: usize, run: Option<usize>, store: Option<usize>) -> Result<(), Error> {
-        let marks = [of(&self.runs, run), of(&self.stores, store)];
-        marks.into_iter().flatten().try_for_each(|mark| self.device.backend().wait(stream, &**mark))
+    pub fn wait(&mut self, stream: usize, after: After) -> Result<(), Error> {
+        let known = self.after[stream];
+        self.after[stream] = known.and(after);
+        let marks = self.before(after.besides(known))?;
+        marks.iter().try_for_each(|mark| self.device.backend().wait(stream, &**mark))
     }
 
-    /// The same for the host and a load, a run or a store, whose ends tell of failures.
-    pub fn wait_on_host(&self, load: Option<usize>, store: Option<usize>) -> Result<(), Error> {
-        let marks = [of(&self.loads, load), of(&self.stores, store)];
-        marks.into_iter().flatten().try_for_each(|mark| mark.finish())
+    /// The same for the host. The ends tell of failures.
+    pub fn wait_on_host(&mut self, after: After) -> Result<(), Error> {
+        self.before(after)?.iter().try_for_each(|mark| mark.finish())
     }
 
     /// What was put into a stream so far.
@@ -70,44 +82,42 @@ impl<'a> Streams<'a> {
         Ok(mark)
     }
 
-    /// Ends a load, for which kernels wait that come later, and what `unpacks` it before them.
-    pub fn loaded(&mut self, unpacks: bool) -> Result<(), Error> {
-        let mut mark = self.mark(UP)?;
-        if unpacks {
-            self.device.backend().wait(PACKS[0], &*mark)?;
-            mark = self.mark(PACKS[0])?;
+    /// Ends the loads of a step, if there are `any`. Kernels that come later wait for them, and what `unpacks` them
+    /// before.
+    pub fn loaded(&mut self, any: bool, unpacks: bool) -> Result<(), Error> {
+        let mut mark = None;
+        if any {
+            let mut last = self.mark(UP)?;
+            if unpacks {
+                self.device.backend().wait(PACKS[0], &*last)?;
+                last = self.mark(PACKS[0])?;
+            }
+            self.device.backend().wait(RUN, &*last)?;
+            mark = Some(last);
         }
-        self.device.backend().wait(RUN, &*mark)?;
-        self.loads.push(Some(mark));
+        self.loads.push(mark);
         Ok(())
     }
 
-    /// Ends a run.
-    pub fn ran(&mut self) -> Result<(), Error> {
-        let mark = self.mark(RUN)?;
-        self.runs.push(Some(mark));
+    /// Ends the runs of a step.
+    pub fn ran(&mut self, on_host: bool) -> Result<(), Error> {
+        let mark = if on_host { None } else { Some(self.mark(RUN)?) };
+        self.runs.push(mark);
         Ok(())
     }
 
-    /// A load, or a run, that has put nothing into a stream.
-    pub fn nothing_loaded(&mut self) {
-        self.loads.push(None);
-    }
-
-    pub fn nothing_ran(&mut self) {
-        self.runs.push(None);
-    }
-
-    /// Ends a store. One that is not marked ends with the next that is.
+    /// Ends a store.
     pub fn stored(&mut self, marked: bool) -> Result<(), Error> {
-        let mark = if marked { Some(self.mark(DOWN)?) } else { self.stores.last().cloned().flatten() };
-        self.stores.push(mark);
-        Ok(())
+        self.stores.push(None);
+        if marked { self.mark_stores() } else { self.device.backend().flush(DOWN) }
     }
 
-    /// Number of runs so far.
-    pub fn runs(&self) -> usize {
-        self.runs.len()
+    /// Marks the end of the stores so far.
+    fn mark_stores(&mut self) -> Result<(), Error> {
+        let mark = self.mark(DOWN)?;
+        let open = self.stores.iter_mut().rev().take_while(|store| store.is_none());
+        open.for_each(|store| *store = Some(mark.clone()));
+        Ok(())
     }
 
     /// Adds what tells how a launch of a link went.

@@ -1,18 +1,19 @@
-//! Running a chain: its schedule becomes commands in three streams, ordered by events alone (TiDA-acc §IV-B).
+//! Running a chain of planes: they come to windows on the device and leave them, as the schedule says.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::arrive::told_host;
+use super::execute::{Site, execute};
 use super::files::Files;
 use super::form::{Forms, Planned};
 use super::link::{Packing, Packs};
 use super::operations::{OpWork, merged, row_lanes};
-use super::outcome::{failed, failure, skip_dependents};
+use super::outcome::failed;
 use super::ring::{Piece, Rolling, Through, Window};
 use super::segments::{Segment, ring_fill, scaled, segments};
 use super::streams::{DOWN, RUN, Streams, UP};
-use super::{Chain, Link, Ready};
+use super::{Chain, Link};
 use crate::backend::{Lane, PACKS};
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
@@ -28,33 +29,37 @@ use crate::memory::node::{Queue, Ring};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::Tracker;
 use crate::program::place::Kind;
-use crate::program::schedule::{Pass, PlaneOp, Planes, Schedule, Write};
+use crate::program::schedule::{Pass, PlaneOp, PlaneStep, Planes, Schedule, Write};
+use crate::program::steps::Move;
 
-/// Runs a chain, and gives the result of each of its nodes, in order.
-pub(super) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
-    let chain = &ready.chain;
-    let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
-    skip_dependents(chain, &mut results);
+/// Runs a chain whose arrays are on the host.
+///
+/// # Errors
+/// Arrays that have no planes. What fails later is among the results.
+pub(super) fn run(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
+    let arrays = chain.arrays.iter();
+    let planars = arrays.map(|tracker| tracker.planar().ok_or_else(|| not_planar(tracker.boxes().len())));
+    let planars = planars.collect::<Result<Vec<_>, Error>>()?;
     let mut before: Vec<u64> = chain.arrays.iter().map(|tracker| written(tracker)).collect();
-    let done = on_host(device, chain).and_then(|planars| {
+    let mut segments_run = || {
         let mut due = vec![false; planars.len()];
         let room = room(device, chain).0;
         for segment in segments(chain, &planars) {
-            for part in fitting((device, room), chain, &planars, segment, &results) {
-                run_segment((device, chain, &planars), &part, &mut due, &mut before, &mut results)?;
+            for part in fitting((device, room), chain, &planars, segment, results) {
+                run_segment((device, chain, &planars), &part, &mut due, &mut before, results)?;
             }
         }
         Ok(())
-    });
-    let Err(error) = done else { return results };
+    };
+    let Err(error) = segments_run() else { return Ok(()) };
     // A fill that set nothing in a file has lost nothing there.
-    let mut ended = failed(chain, results.clone(), &error);
-    for ((link, ended), result) in chain.links.iter().zip(&mut ended).zip(results) {
-        if is_whole(chain, link, &before) {
-            *ended = result;
+    let ended = failed(chain, results.to_vec(), &error);
+    for ((link, ended), result) in chain.links.iter().zip(ended).zip(results) {
+        if !is_whole(chain, link, &before) {
+            *result = ended;
         }
     }
-    ended
+    Ok(())
 }
 
 /// Writes to the file of an array so far; 0 without one.
@@ -72,19 +77,6 @@ fn is_whole(chain: &Chain, link: &Link, before: &[u64]) -> bool {
         && tracker.storage().has_fixed_ghosts()
         && written(tracker) == before[array]
         && tracker.planar().is_some_and(is_fixed)
-}
-
-/// Brings the arrays to the host.
-fn on_host<'a>(device: &DeviceCore, chain: &'a Chain) -> Result<Vec<&'a Arc<Planar>>, Error> {
-    let mut planars = Vec::new();
-    for tracker in &chain.arrays {
-        let planar = tracker.planar().ok_or_else(|| not_planar(tracker.boxes().len()))?;
-        // SAFETY: the graph runs this only when no work conflicts with any node of the chain.
-        unsafe { tracker.storage().leave_device(device)? };
-        tracker.storage().pin(device);
-        planars.push(planar);
-    }
-    Ok(planars)
 }
 
 /// The parts of a segment that fit the device's memory: where arrays are of several resolutions, the fewer of them a
@@ -149,9 +141,10 @@ fn run_segment(
             *due = false;
         }
     }
-    let Some(mut running) = Running::prepare(device, chain, planars, segment, results)? else { return Ok(()) };
-    let put = running.put();
-    running.finish(put, results)
+    let Some(mut windows) = Windows::prepare(device, chain, planars, segment, results)? else { return Ok(()) };
+    let mut streams = Streams::new(device);
+    let put = windows.put(&mut streams);
+    windows.finish(streams, put, results)
 }
 
 /// Sets the ghosts of fixed value on the host that a link is to set, before anything of its segment is in a stream.
@@ -192,7 +185,7 @@ fn touched<'a>(chain: &'a Chain, planars: &[&Arc<Planar>], array: usize) -> &'a 
 }
 
 /// Takes memory for the windows of a form, and for what packs arrays that move packed.
-fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<Packs>, Window, Planned), Error> {
+fn allocated(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<Packs>, Window, Planned), Error> {
     let Forms { device, chain, planars, segment, .. } = *forms;
     let window = planned.form.window(planned.planes);
     let links = &chain.links[segment.links.clone()];
@@ -220,9 +213,8 @@ fn windows(forms: &Forms<'_>, planned: Planned) -> Result<(Vec<Rolling>, Option<
 /// Blocks whose planes are read while the one before them is put into streams.
 const AHEAD: usize = 3;
 
-/// A chain on its way.
-pub(super) struct Running<'a> {
-    streams: Streams<'a>,
+/// The windows of a chain on its way.
+pub(super) struct Windows<'a> {
     chain: &'a Chain,
     works: Vec<OpWork>,
     ops: Vec<PlaneOp>,
@@ -241,18 +233,20 @@ pub(super) struct Running<'a> {
     /// Rings of the pass under way, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
     pieces: Vec<Piece>,
+    /// How much further than their numbers planes of the pass under way lie.
+    shift: i64,
     _rest: Reservation,
 }
 
-impl<'a> Running<'a> {
+impl<'a> Windows<'a> {
     /// Orders a segment, and takes memory for the windows; nothing if no operation is left.
     pub fn prepare(
-        device: &'a Arc<DeviceCore>,
+        device: &Arc<DeviceCore>,
         chain: &'a Chain,
         planars: &[&Arc<Planar>],
         segment: &Segment,
         results: &[Result<(), Error>],
-    ) -> Result<Option<Running<'a>>, Error> {
+    ) -> Result<Option<Windows<'a>>, Error> {
         let boxes = boxes_of(chain, segment);
         let forms = Forms { device, chain, planars, segment, boxes: &boxes, results };
         let Some(single) = forms.form(None) else { return Ok(None) };
@@ -269,12 +263,11 @@ impl<'a> Running<'a> {
         let lists = if chain.kind == Kind::Arriving { 0 } else { lists };
         let plan = |room| plan_beside(room, lists, |room| forms.planned(room));
         let (arrays, packs, window, planned) =
-            device.allocate_planned(room, plan, |planned| windows(&forms, planned))?;
+            device.allocate_planned(room, plan, |planned| allocated(&forms, planned))?;
         let Planned { form, schedule, .. } = planned;
         let in_files = chain.arrays.iter().any(|tracker| tracker.storage().backing().is_some());
         let files = in_files.then(|| Files::new(device, room)).transpose()?;
-        Ok(Some(Running {
-            streams: Streams::new(device),
+        Ok(Some(Windows {
             chain,
             works: form.works,
             ops: form.ops,
@@ -287,6 +280,7 @@ impl<'a> Running<'a> {
             lanes: Vec::new(),
             rings: Vec::new(),
             pieces: Vec::new(),
+            shift: 0,
             _rest: rest,
         }))
     }
@@ -300,8 +294,13 @@ impl<'a> Running<'a> {
     ///
     /// # Errors
     /// As [`Streams::finish`].
-    pub fn finish(self, put: Result<(), Error>, results: &mut [Result<(), Error>]) -> Result<(), Error> {
-        let finished = self.streams.finish(self.chain, put, results);
+    pub fn finish(
+        self,
+        streams: Streams<'_>,
+        put: Result<(), Error>,
+        results: &mut [Result<(), Error>],
+    ) -> Result<(), Error> {
+        let finished = streams.finish(self.chain, put, results);
         let Some(files) = self.files else { return finished };
         let backings = self.arrays.iter().filter_map(|array| array.storage().backing());
         finished.and(files.finish(backings))
@@ -312,11 +311,11 @@ impl<'a> Running<'a> {
     ///
     /// # Errors
     /// What the driver reports, or memory that the device does not have.
-    pub fn leave_whole(&mut self) -> Result<(), Error> {
-        let backend = self.streams.device.backend();
+    pub fn leave_whole(&mut self, streams: &mut Streams<'_>) -> Result<(), Error> {
+        let (device, backend) = (streams.device, streams.device.backend());
         for array in &self.arrays {
             // SAFETY: no one uses the planes that did not come; the graph keeps all other work away.
-            unsafe { array.upload_remaining(self.streams.device, UP)? };
+            unsafe { array.upload_remaining(device, UP)? };
         }
         for stream in [UP, DOWN] {
             backend.wait(RUN, &*backend.mark(stream)?)?;
@@ -327,150 +326,56 @@ impl<'a> Running<'a> {
             }
             array.storage().filled(true);
             // SAFETY: the storage is that of this array; all that came before in the streams is done.
-            let put =
-                || unsafe { array.planar.regional.fill_on_device(self.streams.device, RUN, array.storage(), true) };
-            let copies = self.streams.device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
-            self.streams.hold(copies);
+            let put = || unsafe { array.planar.regional.fill_on_device(device, RUN, array.storage(), true) };
+            let copies = device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
+            streams.hold(copies);
             // SAFETY: no one uses the array on the host; all that writes it on the device came before in this stream.
-            unsafe { array.download_remaining(self.streams.device, RUN)? };
+            unsafe { array.download_remaining(device, RUN)? };
         }
         Ok(())
     }
 
     /// Puts all commands into streams.
-    pub fn put(&mut self) -> Result<(), Error> {
-        let device = self.streams.device;
-        let schedule = std::mem::take(&mut self.schedule);
+    ///
+    /// # Errors
+    /// As [`execute`].
+    pub fn put(&mut self, streams: &mut Streams<'_>) -> Result<(), Error> {
         for array in self.arrays.iter().filter(|array| array.scale > 0 && array.planar.facts().edges.fixed) {
             // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
-            unsafe { array.keep_edges(device, (RUN, self.files.as_mut()))? };
+            unsafe { array.keep_edges(streams.device, (RUN, self.files.as_mut()))? };
         }
-        let every = download_event_interval(&schedule);
-        let mut passes = schedule.passes.iter().peekable();
-        let mut shift = 0;
-        // How often each operation has still to advance.
-        let mut runs = vec![0; self.ops.len()];
-        schedule.blocks.iter().flat_map(|block| &block.runs).for_each(|(op, _)| runs[*op] += 1);
-        // Stores whose end no mark tells yet.
-        let mut unsaid = false;
-        for (number, block) in schedule.blocks.iter().enumerate() {
-            if let Some(pass) = passes.next_if(|next| next.first_block == number) {
-                self.start_pass(pass);
-                shift = pass.shift;
-            }
-            self.announce(&schedule, number, shift);
-            let marked = |store: Option<usize>| store.map(|number| marked_at(number, every));
-            if !block.uploads.is_empty() {
-                self.streams.wait(UP, block.uploads_after, marked(block.uploads_after))?;
-                self.load(&block.uploads, shift)?;
-            }
-            self.streams.wait(RUN, None, marked(block.runs_after))?;
-            for Planes { array, planes } in &block.uploads {
-                // Not where uploads are, so that the link does not wait for kernels.
-                // SAFETY: only operations look there, which come later in this stream; slots are free as for those.
-                unsafe {
-                    let array = &mut self.arrays[*array];
-                    array.entered(device, RUN, planes.clone(), array.shift(shift))?
-                };
-            }
-            for (op, planes) in &block.runs {
-                self.advance(*op, planes, shift)?;
-                runs[*op] -= 1;
-                if let (OpWork::Fold(link), 0) = (&self.works[*op], runs[*op]) {
-                    self.streams.end_fold(*link, &self.chain.links[*link])?;
-                }
-            }
-            self.streams.ran()?;
-            if !block.downloads.is_empty() {
-                self.store(&block.downloads, shift)?;
-                unsaid = true;
-            }
-            let tells = unsaid && (number == marked_at(number, every) || number + 1 == schedule.blocks.len());
-            self.streams.stored(tells)?;
-            unsaid &= !tells;
-        }
-        Ok(())
+        let blocks = std::mem::take(&mut self.schedule.blocks);
+        execute(streams, self.chain, self, &blocks)
     }
 
     /// Says which planes the next blocks of a pass will bring from files: those of which all is known by block `number`
     /// that they have to come after.
-    fn announce(&self, schedule: &Schedule, number: usize, shift: i64) {
+    fn announce(&self, blocks: &[PlaneStep], number: usize) {
         let Some(files) = &self.files else { return };
-        let pass = schedule.passes.iter().find(|pass| pass.first_block > number);
-        let end = pass.map_or(schedule.blocks.len(), |pass| pass.first_block).min(number + AHEAD);
-        for block in &schedule.blocks[number..end] {
-            if block.uploads_after.is_some_and(|before| before >= number) {
+        let pass = self.schedule.passes.iter().find(|pass| pass.first_block > number);
+        let end = pass.map_or(blocks.len(), |pass| pass.first_block).min(number + AHEAD);
+        for block in &blocks[number..end] {
+            if block.loads.iter().any(|load| load.after.run.is_some_and(|before| before >= number)) {
                 break;
             }
-            for Planes { array, planes } in &block.uploads {
-                self.arrays[*array].announce(files, planes, shift);
+            for Move { piece: Planes { array, planes }, .. } in &block.loads {
+                self.arrays[*array].announce(files, planes, self.shift);
             }
         }
-    }
-
-    /// Brings planes to the windows. The stream waits for what it has to wait for.
-    fn load(&mut self, uploads: &[Planes], shift: i64) -> Result<(), Error> {
-        let device = self.streams.device;
-        for Planes { array, planes } in uploads {
-            let array = &mut self.arrays[*array];
-            let planes = array.coming(planes);
-            if planes.is_empty() {
-                continue;
-            }
-            let (shown, bytes, shift) = (array.window.shown(&planes), array.bytes(&planes), array.shift(shift));
-            // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps all
-            // other work away.
-            let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
-            // SAFETY: as above.
-            let upload = || unsafe { array.upload(device, (UP, through), planes.clone(), shift) };
-            device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
-        }
-        self.streams.loaded(uploads.iter().any(|planes| self.arrays[planes.array].packs()))
-    }
-
-    /// Brings planes home, after the runs so far.
-    fn store(&mut self, downloads: &[Planes], shift: i64) -> Result<(), Error> {
-        let device = self.streams.device;
-        let run = self.streams.runs().checked_sub(1);
-        self.streams.wait(DOWN, run, None)?;
-        if self.packs.is_some() {
-            self.streams.wait(PACKS[1], run, None)?;
-        }
-        for Planes { array, planes } in downloads {
-            let array = &mut self.arrays[*array];
-            let (shown, shift) = (array.window.shown(planes), array.shift(shift));
-            let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
-            let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
-            // SAFETY: as for loads; the operations that write the planes are done.
-            let download = || unsafe { array.download(device, (DOWN, through), planes.clone(), shift) };
-            device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)?;
-        }
-        device.backend().flush(DOWN)
-    }
-
-    /// Advances one operation, as a span of the timeline.
-    fn advance(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
-        let device = self.streams.device;
-        device.counts.launch(1);
-        let work = &self.works[op];
-        let kind = if matches!(work, OpWork::Ghosts(..)) { SpanKind::Ghost } else { SpanKind::Kernel };
-        let recorded = self.chain.links[work.link()].node.recorded;
-        let shown = self.window.shown(planes);
-        let name = format_args!("{}:{} {shown:?}", recorded.file(), recorded.line());
-        device.timed(kind, name, RUN, 0, || self.run_op(op, planes, shift))
     }
 
     /// Counts a pass, and makes its rings.
-    fn start_pass(&mut self, pass: &Pass) {
+    fn start_pass(&mut self, device: &DeviceCore, pass: &Pass) {
         let works = &self.works[pass.ops.clone()];
-        self.streams.device.counts.pass(works.iter().map(|work| u64::from(work.sweeps())).sum());
+        device.counts.pass(works.iter().map(|work| u64::from(work.sweeps())).sum());
         for work in works {
             if let OpWork::Steps(_, together, _) = work {
-                self.streams.device.counts.fused(together.steps);
+                device.counts.fused(together.steps);
             }
         }
+        self.shift = pass.shift;
         self.lanes = vec![None; self.ops.len()];
-        if self.streams.device.backend().facts().spreads {
+        if device.backend().facts().spreads {
             let lanes = row_lanes(self.chain, works, &self.boxes);
             self.lanes[pass.ops.clone()].copy_from_slice(&lanes);
         }
@@ -488,8 +393,8 @@ impl<'a> Running<'a> {
     }
 
     /// Advances one operation.
-    fn run_op(&mut self, op: usize, planes: &Range<i64>, shift: i64) -> Result<(), Error> {
-        let device = self.streams.device;
+    fn advance(&mut self, streams: &mut Streams<'_>, op: usize, planes: &Range<i64>) -> Result<(), Error> {
+        let (device, shift) = (streams.device, self.shift);
         let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[], lane: self.lanes[op], notes: None };
         match self.works[op] {
             OpWork::Sweep(link) | OpWork::Fold(link) | OpWork::Steps(link, ..) => {
@@ -525,7 +430,7 @@ impl<'a> Running<'a> {
                                 _ => sweep.launch.clone().enqueue(&queue, &[(region, cells)])?,
                             }
                         };
-                        self.streams.tells(link, done);
+                        streams.tells(link, done);
                     }
                     if sweep.order().is_some_and(|order| order.axis == axis) {
                         // The next piece reads these.
@@ -545,7 +450,7 @@ impl<'a> Running<'a> {
                     let copies = rolling.planar.fill((device, RUN), part, planes, origin, rolling.cells)?;
                     // SAFETY: the copies were made for this window, which holds what they read; the rest as above.
                     let put = unsafe { copies.run(RUN, &rolling.memory, &rolling.memory) };
-                    self.streams.hold(copies);
+                    streams.hold(copies);
                     put?;
                 }
                 if part == FillPart::Ends {
@@ -561,6 +466,65 @@ impl<'a> Running<'a> {
             };
         }
         Ok(())
+    }
+}
+
+impl Site<Planes, (usize, Range<i64>)> for Windows<'_> {
+    fn begin(&mut self, streams: &mut Streams<'_>, number: usize, blocks: &[PlaneStep]) -> Result<(), Error> {
+        if let Some(pass) = self.schedule.passes.iter().find(|pass| pass.first_block == number).cloned() {
+            self.start_pass(streams.device, &pass);
+        }
+        self.announce(blocks, number);
+        Ok(())
+    }
+
+    fn link(&self, (op, _): &(usize, Range<i64>)) -> usize {
+        self.works[*op].link()
+    }
+
+    fn load(&mut self, streams: &mut Streams<'_>, load: &Move<Planes>) -> Result<bool, Error> {
+        let (device, Planes { array, planes }) = (streams.device, &load.piece);
+        let array = &mut self.arrays[*array];
+        let planes = array.coming(planes);
+        if planes.is_empty() {
+            return Ok(false);
+        }
+        let (shown, bytes, shift) = (array.window.shown(&planes), array.bytes(&planes), array.shift(self.shift));
+        let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
+        // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps all other
+        // work away.
+        let upload = || unsafe { array.upload(device, (UP, through), planes, shift) };
+        device.timed(SpanKind::H2d, format_args!("{shown:?}"), UP, bytes, upload)?;
+        Ok(array.packs())
+    }
+
+    fn entered(&mut self, streams: &mut Streams<'_>, Planes { array, planes }: &Planes) -> Result<(), Error> {
+        let array = &mut self.arrays[*array];
+        // SAFETY: only operations look there, which come later in this stream; slots are free as for those.
+        unsafe { array.entered(streams.device, RUN, planes.clone(), array.shift(self.shift)) }
+    }
+
+    fn run(&mut self, streams: &mut Streams<'_>, (op, planes): &(usize, Range<i64>), _: bool) -> Result<(), Error> {
+        let work = &self.works[*op];
+        let kind = if matches!(work, OpWork::Ghosts(..)) { SpanKind::Ghost } else { SpanKind::Kernel };
+        let recorded = self.chain.links[work.link()].node.recorded;
+        let shown = self.window.shown(planes);
+        let name = format_args!("{}:{} {shown:?}", recorded.file(), recorded.line());
+        streams.device.timed(kind, name, RUN, 0, || self.advance(streams, *op, planes))
+    }
+
+    fn store(&mut self, streams: &mut Streams<'_>, store: &Move<Planes>) -> Result<(), Error> {
+        let (device, Planes { array, planes }) = (streams.device, &store.piece);
+        if self.packs.is_some() {
+            streams.wait(PACKS[1], store.after)?;
+        }
+        let array = &mut self.arrays[*array];
+        let (shown, shift) = (array.window.shown(planes), array.shift(self.shift));
+        let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
+        let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
+        // SAFETY: as for loads; the operations that write the planes are done.
+        let download = || unsafe { array.download(device, (DOWN, through), planes.clone(), shift) };
+        device.timed(SpanKind::D2h, format_args!("{shown:?}"), DOWN, bytes, download)
     }
 }
 
@@ -593,20 +557,6 @@ pub(super) fn room(device: &DeviceCore, chain: &Chain) -> (u64, Reservation) {
     let promised = chain.arrays.iter().map(|tracker| tracker.storage()).filter(|storage| storage.is_reserved());
     let promised = promised.map(|storage| storage.device_bytes() as u64).sum::<u64>();
     (chain.room.iter().map(|room| room.bytes()).sum::<u64>() + rest.bytes() + promised, rest)
-}
-
-/// At every how many blocks the end of the downloads is marked: a mark holds the link up for some microseconds. Never
-/// so few that one is waited for that is not there.
-fn download_event_interval(schedule: &Schedule) -> usize {
-    let waits = schedule.blocks.iter().enumerate().flat_map(|(number, block)| {
-        [block.uploads_after, block.runs_after].into_iter().flatten().map(move |before| number - before.min(number))
-    });
-    waits.min().map_or(8, |nearest| (nearest / 4).clamp(1, 8))
-}
-
-/// The block whose mark is the first to come after the downloads of a block.
-fn marked_at(number: usize, every: usize) -> usize {
-    number / every * every + every - 1
 }
 
 fn not_planar(regions: usize) -> Error {
