@@ -15,6 +15,7 @@ mod scale;
 mod skew;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -82,6 +83,17 @@ pub(crate) struct Planes {
 /// A step of the schedule, a *block*: planes that come, and the number of each operation that advances with its planes
 /// by its own numbers.
 pub(crate) type PlaneStep = Step<Planes, (usize, Range<i64>)>;
+
+/// The planes among these of an array that no such move has.
+pub(crate) fn unmoved<'a>(
+    planes: &Range<i64>,
+    array: usize,
+    moves: impl Iterator<Item = &'a Move<Planes>>,
+) -> Vec<i64> {
+    let of = moves.map(|one| &one.piece).filter(|piece| piece.array == array);
+    let moved: BTreeSet<i64> = of.flat_map(|piece| piece.planes.clone()).collect();
+    planes.clone().filter(|plane| !moved.contains(plane)).collect()
+}
 
 /// Operations that advance together, once over the arrays.
 #[derive(Clone, Debug)]

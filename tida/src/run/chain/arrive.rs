@@ -63,7 +63,7 @@ fn stream(
     chain.links.iter().try_for_each(|link| fix_ghosts(link, chain, planars))?;
     let all = Segment { links: 0..chain.links.len(), ..Segment::default() };
     let [segment] = &scaled(&chain.links, all, planars.len())[..] else { return Ok(false) };
-    let mut windows = match Windows::prepare(device, chain, planars, segment, results) {
+    let windows = match Windows::prepare(device, chain, planars, segment, results) {
         Ok(Some(windows)) if windows.passes() == 1 => windows,
         Ok(_) => return Ok(false),
         Err(error) if error.kind() == ErrorKind::Memory => {
@@ -72,9 +72,7 @@ fn stream(
         }
         Err(error) => return Err(error),
     };
-    let mut streams = Streams::new(device);
-    let put = windows.put(&mut streams).and_then(|()| windows.leave_whole(&mut streams));
-    windows.finish(streams, put, results)?;
+    windows.run(device, results)?;
     for (number, tracker) in chain.arrays.iter().enumerate() {
         let written = chain.links.iter().any(|link| link.writes(number));
         tracker.storage().arrived(written, told_host(chain, number));

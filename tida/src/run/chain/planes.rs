@@ -29,7 +29,7 @@ use crate::memory::node::{Queue, Ring};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::Tracker;
 use crate::program::place::Kind;
-use crate::program::schedule::{Pass, PlaneOp, PlaneStep, Planes, Schedule, Write};
+use crate::program::schedule::{Pass, PlaneOp, PlaneStep, Planes, Schedule, Write, unmoved};
 use crate::program::steps::Move;
 
 /// Runs a chain whose arrays are on the host.
@@ -141,10 +141,8 @@ fn run_segment(
             *due = false;
         }
     }
-    let Some(mut windows) = Windows::prepare(device, chain, planars, segment, results)? else { return Ok(()) };
-    let mut streams = Streams::new(device);
-    let put = windows.put(&mut streams);
-    windows.finish(streams, put, results)
+    let windows = Windows::prepare(device, chain, planars, segment, results)?;
+    windows.map_or(Ok(()), |windows| windows.run(device, results))
 }
 
 /// Sets the ghosts of fixed value on the host that a link is to set, before anything of its segment is in a stream.
@@ -290,62 +288,55 @@ impl<'a> Windows<'a> {
         self.schedule.passes.len()
     }
 
-    /// See [`Streams::finish`].
+    /// Runs the segment, and waits until all is done.
     ///
     /// # Errors
-    /// As [`Streams::finish`].
-    pub fn finish(
-        self,
-        streams: Streams<'_>,
-        put: Result<(), Error>,
-        results: &mut [Result<(), Error>],
-    ) -> Result<(), Error> {
+    /// As [`execute`], and what a command says at its end.
+    pub fn run(mut self, device: &Arc<DeviceCore>, results: &mut [Result<(), Error>]) -> Result<(), Error> {
+        let mut streams = Streams::new(device);
+        let put = self.put(&mut streams);
         let finished = streams.finish(self.chain, put, results);
         let Some(files) = self.files else { return finished };
         let backings = self.arrays.iter().filter_map(|array| array.storage().backing());
         finished.and(files.finish(backings))
     }
 
-    /// Completes arrays that stay on the device, after all else: planes that did not come, and ghosts between regions.
-    /// The host gets what it lacks of those that it is told of.
-    ///
-    /// # Errors
-    /// What the driver reports, or memory that the device does not have.
-    pub fn leave_whole(&mut self, streams: &mut Streams<'_>) -> Result<(), Error> {
-        let (device, backend) = (streams.device, streams.device.backend());
-        for array in &self.arrays {
-            // SAFETY: no one uses the planes that did not come; the graph keeps all other work away.
-            unsafe { array.upload_remaining(device, UP)? };
-        }
-        for stream in [UP, DOWN] {
-            backend.wait(RUN, &*backend.mark(stream)?)?;
-        }
-        for array in &self.arrays {
-            if !array.stays() {
-                continue;
-            }
-            array.storage().filled(true);
-            // SAFETY: the storage is that of this array; all that came before in the streams is done.
-            let put = || unsafe { array.planar.regional.fill_on_device(device, RUN, array.storage(), true) };
-            let copies = device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
-            streams.hold(copies);
-            // SAFETY: no one uses the array on the host; all that writes it on the device came before in this stream.
-            unsafe { array.download_remaining(device, RUN)? };
-        }
-        Ok(())
-    }
-
     /// Puts all commands into streams.
-    ///
-    /// # Errors
-    /// As [`execute`].
-    pub fn put(&mut self, streams: &mut Streams<'_>) -> Result<(), Error> {
+    fn put(&mut self, streams: &mut Streams<'_>) -> Result<(), Error> {
         for array in self.arrays.iter().filter(|array| array.scale > 0 && array.planar.facts().edges.fixed) {
             // SAFETY: no one writes the array on the host before the chain has loaded it, and nothing uses the window.
             unsafe { array.keep_edges(streams.device, (RUN, self.files.as_mut()))? };
         }
         let blocks = std::mem::take(&mut self.schedule.blocks);
-        execute(streams, self.chain, self, &blocks)
+        execute(streams, self.chain, self, &blocks)?;
+        if self.chain.kind == Kind::Arriving { self.leave_whole(streams, &blocks) } else { Ok(()) }
+    }
+
+    /// Completes arrays that stay on the device, after all else: planes that no block moves, and ghosts between regions.
+    /// The host gets what it lacks of those that it is told of.
+    fn leave_whole(&self, streams: &mut Streams<'_>, blocks: &[PlaneStep]) -> Result<(), Error> {
+        let (device, backend) = (streams.device, streams.device.backend());
+        let (loads, stores) = (blocks.iter().flat_map(|block| &block.loads), blocks.iter().flat_map(|b| &b.stores));
+        let grown = |array: usize| &self.arrays[array].planar.facts().grown;
+        for (number, array) in self.arrays.iter().enumerate() {
+            let planes = unmoved(grown(number), number, loads.clone().chain(stores.clone()));
+            // SAFETY: no one uses the planes that did not come; the graph keeps all other work away.
+            unsafe { array.upload_remaining(device, UP, &planes)? };
+        }
+        for stream in [UP, DOWN] {
+            backend.wait(RUN, &*backend.mark(stream)?)?;
+        }
+        for (number, array) in self.arrays.iter().enumerate() {
+            array.storage().filled(true);
+            // SAFETY: the storage is that of this array; all that came before in the streams is done.
+            let put = || unsafe { array.planar.regional.fill_on_device(device, RUN, array.storage(), true) };
+            let copies = device.timed(SpanKind::Ghost, "ghosts between regions", RUN, 0, put)?;
+            streams.hold(copies);
+            let planes = unmoved(grown(number), number, stores.clone());
+            // SAFETY: no one uses the array on the host; all that writes it on the device came before in this stream.
+            unsafe { array.download_remaining(device, RUN, &planes)? };
+        }
+        Ok(())
     }
 
     /// Says which planes the next blocks of a pass will bring from files: those of which all is known by block `number`

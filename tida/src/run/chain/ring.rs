@@ -3,6 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+use tida_kernels::element::ScalarType;
+
 use super::files::{self, Files};
 use super::link::{Packing, Packs};
 use crate::backend::Memory;
@@ -132,9 +135,6 @@ struct Kept {
     memory: Arc<Memory>,
     /// Of each region, whether it had the newest values before.
     was_there: Vec<bool>,
-    /// Of each plane, whether it is put there, and whether the host gets it.
-    has: Vec<bool>,
-    home: Vec<bool>,
     /// The host gets what is made of it too.
     told: bool,
 }
@@ -162,13 +162,14 @@ pub(super) struct Stretch {
     pub values: usize,
 }
 
-/// Part of an array that stays on the device: the bytes of a component in a plane of a region.
-struct Rest {
+/// A component of a stretch.
+struct Part {
     region: usize,
-    /// Where it is in the memory of the whole array, in bytes.
-    place: usize,
-    host: *mut u8,
     bytes: usize,
+    /// Its first byte in the window's memory, in the region's on the host, and in that of the whole array.
+    slot: usize,
+    host: usize,
+    whole: usize,
 }
 
 impl Rolling {
@@ -210,9 +211,7 @@ impl Rolling {
         let storage = self.storage();
         let memory = storage.device_memory(device)?;
         storage.pin(device);
-        let grown = &self.planar.facts().grown;
-        let none = vec![false; (grown.end - grown.start) as usize];
-        self.kept = Some(Kept { memory, was_there: storage.on_device(), has: none.clone(), home: none, told });
+        self.kept = Some(Kept { memory, was_there: storage.on_device(), told });
         Ok(self)
     }
 
@@ -227,92 +226,103 @@ impl Rolling {
         self.packing.is_some()
     }
 
-    /// Whether the array stays on the device.
-    pub fn stays(&self) -> bool {
-        self.kept.is_some()
-    }
-
     /// Whether the host gets planes that leave the window.
     pub fn goes_home(&self) -> bool {
         self.kept.as_ref().is_none_or(|kept| kept.told)
     }
 
-    /// Records that planes are put where the array stays, and perhaps go home.
-    fn keeps(&mut self, planes: &Range<i64>, home: bool) {
-        let start = self.planar.facts().grown.start;
-        if let Some(kept) = &mut self.kept {
-            let at = |plane: i64| (plane - start).max(0) as usize;
-            let both = kept.has.iter_mut().zip(&mut kept.home);
-            for (has, is_home) in both.take(at(planes.end)).skip(at(planes.start)) {
-                *has = true;
-                *is_home |= home;
-            }
-        }
-    }
-
-    /// Copies to the device what has not come through the window, of an array that stays there.
+    /// Copies planes to the device that have not come through the window, of an array that stays there.
     ///
     /// # Safety
     /// As [`Rolling::upload`].
     ///
     /// # Errors
     /// What the driver reports.
-    pub unsafe fn upload_remaining(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+    pub unsafe fn upload_remaining(&self, device: &DeviceCore, stream: usize, planes: &[i64]) -> Result<(), Error> {
         let Some(kept) = &self.kept else { return Ok(()) };
-        for Rest { region, place, host, bytes } in self.rest(&kept.has, |region| !kept.was_there[region]) {
+        for part in self.planes_in(planes, |region| !kept.was_there[region]) {
             // SAFETY: what is left lies in both memories; the rest is the caller's promise.
             unsafe {
-                if self.storage().host_touched(region) {
-                    device.backend().upload(stream, &kept.memory, place, host, bytes)?;
-                    device.counts.upload(bytes);
+                if self.storage().host_touched(part.region) {
+                    device.backend().upload(stream, &kept.memory, part.whole, self.host(&part), part.bytes)?;
+                    device.counts.upload(part.bytes);
                 } else {
-                    device.backend().zero(stream, &kept.memory, place, bytes)?;
+                    device.backend().zero(stream, &kept.memory, part.whole, part.bytes)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Copies to the host what it is told of an array that stays on the device but did not get as the work ran: planes
-    /// that were not written, and ghosts, of regions whose newest values the device had before.
+    /// Copies planes to the host that it did not get as the work ran, of an array that stays on the device and that it
+    /// is told of: of regions whose newest values the device had before.
     ///
     /// # Safety
     /// As [`Rolling::download`].
     ///
     /// # Errors
     /// What the driver reports.
-    pub unsafe fn download_remaining(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
+    pub unsafe fn download_remaining(&self, device: &DeviceCore, stream: usize, planes: &[i64]) -> Result<(), Error> {
         let Some(kept) = self.kept.as_ref().filter(|kept| kept.told) else { return Ok(()) };
-        for Rest { region, place, host, bytes } in self.rest(&kept.home, |region| kept.was_there[region]) {
-            self.storage().touch_host(region);
+        for part in self.planes_in(planes, |region| kept.was_there[region]) {
+            self.storage().touch_host(part.region);
             // SAFETY: what is left lies in both memories; the rest is the caller's promise.
-            unsafe { device.backend().download(stream, &kept.memory, place, host, bytes)? };
-            device.counts.download(bytes);
+            unsafe { device.backend().download(stream, &kept.memory, part.whole, self.host(&part), part.bytes)? };
+            device.counts.download(part.bytes);
         }
         Ok(())
     }
 
-    /// What lies in planes that are not `done` yet, of some regions.
-    fn rest(&self, done: &[bool], regions: impl Fn(usize) -> bool) -> Vec<Rest> {
-        let (facts, mut all) = (self.planar.facts(), Vec::new());
-        for (plane, _) in facts.grown.clone().zip(done).filter(|(_, done)| !**done) {
-            let stretches = self.stretches(&(plane..plane + 1), 0);
-            for stretch in stretches.iter().filter(|stretch| regions(stretch.region)) {
-                all.extend(facts.element.placed_components().map(|(ty, before)| Rest {
-                    region: stretch.region,
-                    place: self.place_kept(stretch, before, ty.size()),
-                    host: self.host(self.storage(), stretch, before, ty.size()),
-                    bytes: stretch.values * ty.size(),
-                }));
-            }
-        }
-        all
+    /// What lies in planes, of some regions.
+    fn planes_in(&self, planes: &[i64], regions: impl Fn(usize) -> bool) -> Vec<Part> {
+        let stretches = planes.iter().flat_map(|plane| self.stretches(&(*plane..plane + 1), 0));
+        stretches.filter(|stretch| regions(stretch.region)).flat_map(|stretch| self.parts(&stretch)).collect()
     }
 
-    /// Where a stretch of a component starts in the memory of the whole array, in bytes.
-    fn place_kept(&self, stretch: &Stretch, before: usize, size: usize) -> usize {
-        let cells = self.planar.facts().layout.regions[stretch.region].cells as usize;
-        self.storage().place(stretch.region, cells, (before, size), stretch.host)
+    /// The components of a stretch.
+    fn parts(&self, stretch: &Stretch) -> SmallVec<[Part; 4]> {
+        let Stretch { region, host, slot, values, .. } = *stretch;
+        let facts = self.planar.facts();
+        let cells = facts.layout.regions[region].cells as usize;
+        let part = |(ty, before): (ScalarType, usize)| {
+            let size = ty.size();
+            let whole = self.storage().place(region, cells, (before, size), host);
+            let (slot, host) = (self.cells * before + slot * size, cells * before + host * size);
+            Part { region, bytes: values * size, slot, host, whole }
+        };
+        facts.element.placed_components().map(part).collect()
+    }
+
+    /// Where a part starts on the host.
+    fn host(&self, part: &Part) -> *mut u8 {
+        self.storage().base(part.region).wrapping_add(part.host)
+    }
+
+    /// A part on its way between a file and the window.
+    fn in_file(&self, part: &Part) -> files::Stretch<'_> {
+        let Part { region, bytes, slot: place, host: at, .. } = *part;
+        files::Stretch { memory: &self.memory, place, storage: self.storage(), region, at, bytes }
+    }
+
+    /// Copies a part to the window from where the host has it: its memory, or a file.
+    ///
+    /// # Safety
+    /// As [`Rolling::upload`].
+    unsafe fn fetch(
+        &self,
+        device: &DeviceCore,
+        (stream, files): (usize, Option<&mut Files>),
+        part: &Part,
+    ) -> Result<(), Error> {
+        // SAFETY: the part lies in both; the rest is the caller's promise.
+        unsafe {
+            match (self.storage().backing(), files) {
+                (Some(_), files) => files.into_iter().try_for_each(|files| files.load(stream, self.in_file(part)))?,
+                (None, _) => device.backend().upload(stream, &self.memory, part.slot, self.host(part), part.bytes)?,
+            }
+        }
+        device.counts.upload(part.bytes);
+        Ok(())
     }
 
     /// How much further than their numbers the planes of a pass lie, of which it is so much for those of the finest
@@ -389,13 +399,6 @@ impl Rolling {
         unsafe { self.mirror(device, stream, planes, shift) }
     }
 
-    /// A stretch of a component on its way between a file and the window, from this byte on.
-    fn in_file(&self, stretch: &Stretch, (before, size): (usize, usize), place: usize) -> files::Stretch<'_> {
-        let of = self.planar.facts().layout.regions[stretch.region].cells as usize;
-        let (at, bytes) = (of * before + stretch.host * size, stretch.values * size);
-        files::Stretch { memory: &self.memory, place, storage: self.storage(), region: stretch.region, at, bytes }
-    }
-
     /// Says to what planes pass through that they will be uploaded, if they come from a file.
     pub fn announce(&self, files: &Files, planes: &Range<i64>, shift: i64) {
         let planes = self.coming(planes);
@@ -403,10 +406,7 @@ impl Rolling {
             if self.storage().backing().is_none() || !self.storage().host_touched(stretch.region) {
                 continue;
             }
-            for (ty, before) in self.planar.facts().element.placed_components() {
-                let place = self.cells * before + stretch.slot * ty.size();
-                files.announce(self.in_file(&stretch, (before, ty.size()), place));
-            }
+            self.parts(&stretch).iter().for_each(|part| files.announce(self.in_file(part)));
         }
     }
 
@@ -429,35 +429,21 @@ impl Rolling {
             return unsafe { self.upload_packed(device, (stream, link), packing, &planes, shift) };
         }
         let backend = device.backend();
-        let storage = self.storage().clone();
-        self.keeps(&planes, false);
-        for stretch in self.stretches(&planes, shift) {
-            let there = self.kept.as_ref().is_some_and(|kept| kept.was_there[stretch.region]);
-            let zero = !there && !storage.host_touched(stretch.region);
-            for (ty, before) in self.planar.facts().element.placed_components() {
-                let size = ty.size();
-                let (to, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
-                let kept = self.kept.as_ref().map(|kept| (&*kept.memory, self.place_kept(&stretch, before, size)));
-                // SAFETY: the stretch lies in all these memories; the rest is the caller's promise.
-                unsafe {
-                    match kept {
-                        Some(kept) if there => backend.copy(stream, kept, (&self.memory, to), bytes)?,
-                        _ if zero => backend.zero(stream, &self.memory, to, bytes)?,
-                        _ if storage.backing().is_some() => {
-                            let stretch = self.in_file(&stretch, (before, size), to);
-                            files.iter_mut().try_for_each(|files| files.load(stream, stretch))?;
-                        }
-                        _ => {
-                            let from = self.host(&storage, &stretch, before, size);
-                            backend.upload(stream, &self.memory, to, from, bytes)?;
-                        }
+        for part in self.stretches(&planes, shift).iter().flat_map(|stretch| self.parts(stretch)) {
+            let there = self.kept.as_ref().is_some_and(|kept| kept.was_there[part.region]);
+            let kept = self.kept.as_ref().map(|kept| (&*kept.memory, part.whole));
+            let window = (&*self.memory, part.slot);
+            // SAFETY: the part lies in all these memories; the rest is the caller's promise.
+            unsafe {
+                match kept {
+                    Some(kept) if there => backend.copy(stream, kept, window, part.bytes)?,
+                    _ if !self.storage().host_touched(part.region) => {
+                        backend.zero(stream, &self.memory, part.slot, part.bytes)?
                     }
-                    if let Some(kept) = kept.filter(|_| !there) {
-                        backend.copy(stream, (&self.memory, to), kept, bytes)?;
-                    }
+                    _ => self.fetch(device, (stream, files.as_deref_mut()), &part)?,
                 }
-                if !zero && !there {
-                    device.counts.upload(bytes);
+                if let Some(kept) = kept.filter(|_| !there) {
+                    backend.copy(stream, window, kept, part.bytes)?;
                 }
             }
         }
@@ -482,35 +468,23 @@ impl Rolling {
             // SAFETY: the caller's promise.
             return unsafe { self.download_packed(device, (stream, link), packing, &planes, shift) };
         }
-        self.keeps(&planes, self.goes_home());
-        let storage = self.storage();
-        for stretch in self.stretches(&planes, shift) {
-            if self.goes_home() {
-                storage.touch_host(stretch.region);
-            }
-            for (ty, before) in self.planar.facts().element.placed_components() {
-                let size = ty.size();
-                let (from, bytes) = (self.cells * before + stretch.slot * size, stretch.values * size);
+        let (backend, is_told) = (device.backend(), self.goes_home());
+        for part in self.stretches(&planes, shift).iter().flat_map(|stretch| self.parts(stretch)) {
+            // SAFETY: the part lies in all these memories; the rest is the caller's promise.
+            unsafe {
                 if let Some(kept) = &self.kept {
-                    let to = (&*kept.memory, self.place_kept(&stretch, before, size));
-                    // SAFETY: the stretch lies in both memories; the rest is the caller's promise.
-                    unsafe { device.backend().copy(stream, (&self.memory, from), to, bytes)? };
+                    backend.copy(stream, (&self.memory, part.slot), (&*kept.memory, part.whole), part.bytes)?;
                 }
-                if self.goes_home() {
-                    // SAFETY: as above.
-                    unsafe {
-                        if storage.backing().is_some() {
-                            let stretch = self.in_file(&stretch, (before, size), from);
-                            files.iter_mut().try_for_each(|files| files.store(stream, stretch))?;
-                            device.counts.download(bytes);
-                            continue;
-                        }
-                        let to = self.host(storage, &stretch, before, size);
-                        device.backend().download(stream, &self.memory, from, to, bytes)?;
-                    }
-                    device.counts.download(bytes);
+                if !is_told {
+                    continue;
+                }
+                self.storage().touch_host(part.region);
+                match self.storage().backing() {
+                    Some(_) => files.iter_mut().try_for_each(|files| files.store(stream, self.in_file(&part)))?,
+                    None => backend.download(stream, &self.memory, part.slot, self.host(&part), part.bytes)?,
                 }
             }
+            device.counts.download(part.bytes);
         }
         Ok(())
     }
@@ -519,13 +493,6 @@ impl Rolling {
     pub fn bytes(&self, planes: &Range<i64>) -> usize {
         let facts = self.planar.facts();
         (planes.end - planes.start).max(0) as usize * facts.stride * facts.element.bytes()
-    }
-
-    /// Where a stretch of a component starts on the host.
-    fn host(&self, storage: &Storage, stretch: &Stretch, before: usize, size: usize) -> *mut u8 {
-        let cells = self.planar.facts().layout.regions[stretch.region].cells as usize;
-        // A position in the region's memory.
-        storage.base(stretch.region).wrapping_add(cells * before + stretch.host * size)
     }
 
     fn slot(&self, plane: i64, shift: i64) -> i64 {
@@ -628,28 +595,16 @@ impl Rolling {
         let slot = (self.window.memory_planes() - 1) as usize * facts.stride + facts.skip;
         let values = facts.stride.min(of.cells as usize - host);
         let stretch = Stretch { region: 0, plane: facts.valid.start, host, slot, values };
-        for (ty, before) in self.planar.facts().element.placed_components() {
-            let size = ty.size();
-            let (to, bytes) = (self.cells * before + slot * size, values * size);
-            let there = self.kept.as_ref().filter(|kept| kept.was_there[0]);
+        for part in self.parts(&stretch) {
             // SAFETY: the plane is in the region's memory, the last plane of the window's memory is kept for it; the
             // rest is the caller's promise.
             unsafe {
-                match there {
+                match self.kept.as_ref().filter(|kept| kept.was_there[0]) {
                     Some(kept) => {
-                        let from = (&*kept.memory, self.place_kept(&stretch, before, size));
-                        device.backend().copy(stream, from, (&self.memory, to), bytes)?;
+                        let to = (&*self.memory, part.slot);
+                        device.backend().copy(stream, (&*kept.memory, part.whole), to, part.bytes)?;
                     }
-                    None if self.storage().backing().is_some() => {
-                        let stretch = self.in_file(&stretch, (before, size), to);
-                        files.iter_mut().try_for_each(|files| files.load(stream, stretch))?;
-                        device.counts.upload(bytes);
-                    }
-                    None => {
-                        let from = self.host(self.storage(), &stretch, before, size);
-                        device.backend().upload(stream, &self.memory, to, from, bytes)?;
-                        device.counts.upload(bytes);
-                    }
+                    None => self.fetch(device, (stream, files.as_deref_mut()), &part)?,
                 }
             }
         }
