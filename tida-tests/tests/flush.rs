@@ -24,10 +24,16 @@ fn arrays(acc: &TileAcc) -> [TileArray<f64, 2>; 2] {
     [u.like().unwrap(), u]
 }
 
-fn steps([next, u]: &mut [TileArray<f64, 2>; 2], count: usize) {
+fn steps(both: &mut [TileArray<f64, 2>; 2], count: usize) {
+    steps_with(both, count, || ());
+}
+
+/// The same, with something between any two calls.
+fn steps_with([next, u]: &mut [TileArray<f64, 2>; 2], count: usize, mut between: impl FnMut()) {
     for _ in 0..count {
         u.fill_ghosts().unwrap();
         for tile in TileIter::new(u) {
+            between();
             compute(
                 &tile,
                 (&mut *next, &*u),
@@ -112,5 +118,40 @@ fn the_same_calls_give_the_same_launches() {
         let first = run(limit);
         assert!(limit.is_some() || first.0.1 > 0, "{:?}", first.0);
         (0..10).for_each(|_| assert_eq!(run(limit), first));
+    }
+}
+
+/// The recorder may be silent anywhere, for longer than a sweep stays open: what moves, which chains there are and how
+/// often they pass over the link is the same, and the steps of chains too.
+#[test]
+fn pauses_move_nothing() {
+    let run = |limit: Option<u64>, seed: u64| {
+        let mut builder = simulated(Fuse::Steps(3)).threads(2).patience(Duration::from_secs(3600));
+        if let Some(limit) = limit {
+            builder = builder.memory_limit(limit);
+        }
+        let acc = builder.build().unwrap();
+        let mut both = arrays(&acc);
+        let mut random = seed;
+        let mut pause = || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(seed);
+            let long = Duration::from_micros(random >> 40 & 511);
+            if long > Duration::from_micros(250) {
+                std::thread::sleep(long);
+            }
+        };
+        for count in [5, 1, 8, 3] {
+            steps_with(&mut both, count, &mut pause);
+            acc.sync().unwrap();
+        }
+        let stats = acc.stats();
+        let chained = limit.map(|_| (stats.launches, stats.fused, stats.fused_steps));
+        let values = both[1].read_box(both[1].domain()).unwrap();
+        (stats.passes, stats.h2d_bytes, stats.d2h_bytes, acc.streamed().len(), chained, values)
+    };
+    for limit in [None, Some(32 << 10)] {
+        let first = run(limit, 0);
+        assert_eq!(limit.is_some(), first.0 > 0);
+        (1..6).for_each(|seed| assert_eq!(run(limit, 2 * seed + 1), first));
     }
 }

@@ -306,14 +306,42 @@ fn steps_of_a_round_run_together() {
     assert!(rounds >= 5 && launches < alone * 4 / 5, "{rounds} rounds, {launches} launches of {alone}");
 }
 
-/// What is looked at after each few cycles leaves no time for rounds.
+/// What is looked at or added up after each few cycles ends rounds, which are remembered, and launch no more than what
+/// would run without them.
 #[test]
-fn rounds_that_are_broken_again_and_again_are_given_up() {
-    let loops = [cycles(60, Some((2, Action::Look)))];
-    let Some([rounds, _]) = counted(unhurried(), &loops) else { return };
-    assert!(rounds <= 3, "{rounds} rounds");
-    let loops = [cycles(30, Some((1, Action::Sum)))];
-    assert_eq!(counted(unhurried(), &loops).map(|[rounds, _]| rounds), Some(0));
+fn rounds_that_end_at_other_work_are_remembered() {
+    for fuse in [Fuse::Off, Fuse::Steps(3)] {
+        for (times, every, action, least) in
+            [(60, 2, Action::Look, 22), (30, 1, Action::Sum, 22), (40, 3, Action::Set, 8)]
+        {
+            let loops = [cycles(times, Some((every, action)))];
+            let Some([rounds, launches]) = counted(unhurried().fuse(fuse), &loops) else { return };
+            let Some([_, alone]) = counted(unhurried().fuse(fuse).rounds(false), &loops) else { return };
+            assert!(rounds >= least, "{rounds} rounds, {fuse:?}, {action:?}");
+            // Steps before rounds are known may be apart from those after that.
+            assert!(launches <= alone + 4, "{launches} launches, {alone} without rounds, {fuse:?}, {action:?}");
+        }
+    }
+}
+
+/// A loop between two waits is rounds but for its head, however many turns it has.
+#[test]
+fn loops_between_waits_are_rounds() {
+    for steps in [240, 37] {
+        let Some(acc) = on_a_device(unhurried().fuse(Fuse::Off)) else { return };
+        let mut program = Program::new(&acc, [6, 10], [1, 2]);
+        let mut last = acc.stats();
+        for time in 0..4 {
+            program.run(&[Loop { cycle: vec![Action::Smooth(true, steps)], times: 1, between: None }]);
+            acc.sync().unwrap();
+            let stats = acc.stats();
+            let rounds = stats.rounds - last.rounds;
+            // 24, 48, and then 96 sweeps and fills; the rest is one more. The first fill is by itself.
+            let expected = if steps == 240 { 7 } else { 3 };
+            assert!(time == 0 || rounds == expected, "{rounds} rounds of {steps} steps, {time}");
+            last = stats;
+        }
+    }
 }
 
 /// Arrays may be gone before the rounds that nobody waits for.

@@ -94,7 +94,7 @@ impl Notes {
         let Noting { launches, memories, incomplete, pieces } =
             self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let memories = memories.iter().map(Arc::downgrade).collect();
-        (!incomplete).then_some(Launches { launches, memories, pieces, graph: None })
+        (!incomplete).then_some(Launches { launches, memories, pieces, again: false, graph: None })
     }
 }
 
@@ -104,6 +104,8 @@ pub(crate) struct Launches {
     launches: Vec<Noted>,
     memories: Vec<Weak<Memory>>,
     pieces: u64,
+    /// They were put into a stream again before.
+    again: bool,
     /// The same as one command, if the driver has such commands, once it was asked.
     graph: Option<Option<Arc<dyn Graph>>>,
 }
@@ -129,7 +131,8 @@ impl Launches {
         let memories: Option<Vec<Arc<Memory>>> = self.memories.iter().map(Weak::upgrade).collect();
         let Some(memories) = memories else { return Ok(None) };
         let backend = device.backend();
-        if self.graph.is_none() {
+        // To make one takes longer than to do without it once.
+        if self.graph.is_none() && std::mem::replace(&mut self.again, true) {
             let arguments: Vec<_> = self.launches.iter().map(|launch| launch.arguments(&memories)).collect();
             let launches = self.launches.iter().zip(&arguments);
             let launches: Vec<_> = launches.map(|(launch, arguments)| launch.given(arguments)).collect();

@@ -10,6 +10,7 @@ use tida_kernels::plan::Plan;
 use super::device::DeviceLaunch;
 use super::prepare::Prepared;
 use super::registers::{Counted, searches, settle};
+use super::tune;
 use crate::backend::Kernel;
 use crate::device::compiler::{Compiler, Ready, ReadyKey};
 use crate::device::core::DeviceCore;
@@ -118,7 +119,16 @@ impl DeviceLaunch<'_> {
         self.recipe(plan).beside(device.compiler(), Counted::on(device.backend().facts(), Counted::ToRun))
     }
 
-    /// The same of the plan for boxes that were [`DeviceLaunch::joined`]; `true` where it is there or was refused.
+    /// Whether a launch that does the work of several runs now. Else, where its kernel can be compiled beside, that is
+    /// begun if it was not, and each of them runs by itself meanwhile. So they do if the device's compiler refuses it.
+    pub fn runs_now(&self, device: &DeviceCore, boxes: &[(usize, GridBox<4>)]) -> bool {
+        let boxes = &*self.joined(boxes);
+        let compiled = || self.is_compiled(device, boxes, &tune::wish(self, device, boxes));
+        !device.compiler().is_beside() || compiled().unwrap_or(false)
+    }
+
+    /// As [`DeviceLaunch::ready_beside`], of the plan for boxes that were [`DeviceLaunch::joined`]; `true` where it is
+    /// there or was refused.
     ///
     /// # Errors
     /// Memory that the device does not have, and kernels that its compiler refuses.

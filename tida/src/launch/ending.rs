@@ -17,7 +17,6 @@ use super::native::{NativeFold, NativeForm};
 use super::prepare::Prepared;
 use super::step::Launch;
 use super::sweep::SweepLaunch;
-use super::tune;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
@@ -124,11 +123,8 @@ impl Ending {
         let launches = [launch.clone()];
         let sweep = SweepLaunch::usual(kernel, &captures, NativeForm { sweeps: &launches, fold: Some(&self.native) });
         let fold = DeviceLaunch { goal: self.cells.goal(), march: None, ..sweep.at(queue, args(&launches, kernel)) };
-        if queue.device.compiler().is_beside() {
-            let wish = tune::wish(&fold, queue.device, &self.cells.boxes);
-            if !fold.is_compiled(queue.device, &self.cells.boxes, &wish).unwrap_or(false) {
-                return None;
-            }
+        if !fold.runs_now(queue.device, &self.cells.boxes) {
+            return None;
         }
         // SAFETY: the caller's promise; `check` has proven every access of both kernels in range, for the same boxes.
         match unsafe { self.cells.enqueue(queue, fold) } {

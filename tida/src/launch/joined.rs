@@ -13,7 +13,6 @@ use super::native::NativeForm;
 use super::prepare::Prepared;
 use super::step::Launch;
 use super::sweep::SweepLaunch;
-use super::tune;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
@@ -100,16 +99,9 @@ impl<'a> Joint<'a> {
         SweepLaunch::usual(self.prepared, &self.captures, NativeForm { sweeps: self.launches, fold: None })
     }
 
-    /// Whether it runs now: else, where its kernel can be compiled beside, that is begun if it was not, and each sweep
-    /// runs by itself meanwhile. So they do if the device's compiler refuses it.
-    pub fn is_compiled(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> bool {
-        if !queue.device.compiler().is_beside() {
-            return true;
-        }
-        let launch = self.sweep().at(queue, args(self.launches, self.prepared));
-        let boxes = &*launch.joined(boxes);
-        let wish = tune::wish(&launch, queue.device, boxes);
-        launch.is_compiled(queue.device, boxes, &wish).unwrap_or(false)
+    /// See [`DeviceLaunch::runs_now`](super::device::DeviceLaunch::runs_now).
+    pub fn runs_now(&self, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> bool {
+        self.sweep().at(queue, args(self.launches, self.prepared)).runs_now(queue.device, boxes)
     }
 
     /// Puts it into a stream.

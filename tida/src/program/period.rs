@@ -4,7 +4,7 @@
 const LONGEST: usize = 512;
 
 /// So many words have to be like those a period before them: a loop of few turns is over by then.
-const SURE: usize = 64;
+const SURE: usize = 16;
 
 /// What was recorded so far, each thing as a word: equal words are of equal things.
 #[derive(Debug, Default)]
@@ -43,9 +43,15 @@ impl Periods {
         self.searches
     }
 
-    /// Whether one of so many last words is this one.
-    pub fn has(&self, words: usize, word: u64) -> bool {
-        self.words.iter().rev().take(words).any(|known| *known == word)
+    /// The last words.
+    pub fn last(&self, words: usize) -> &[u64] {
+        &self.words[self.words.len().saturating_sub(words)..]
+    }
+
+    /// What comes next, if the words go on repeating.
+    pub fn expected(&self) -> Option<u64> {
+        let next = self.words.len().checked_sub(self.period).filter(|_| self.period > 0)?;
+        self.words.get(next).copied()
     }
 
     /// The shortest period of the last words, and how many are like those before.

@@ -211,7 +211,7 @@ impl Core {
         (fixed, kind, room): (bool, Kind, Option<Arc<Reservation>>),
     ) {
         recorder.count += 1;
-        self.settle_held(recorder);
+        self.flush_round(recorder);
         self.close_all(recorder);
         let by = Ended::Beside { name: "a ghost fill", recorded, why: OTHER };
         let open = self.open_chain(recorder, kind, room, by);

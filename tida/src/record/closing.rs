@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::chains::OpenChain;
 use super::driver::{Core, Recorder, lock};
-use super::fuse::Fusing;
+use super::fuse::{Fusing, HeldNode};
 use super::hybrid::Pace;
 use super::strips::split;
 use super::sweep::OpenSweep;
@@ -31,7 +31,7 @@ impl Core {
     }
 
     pub(super) fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
-        self.break_round(recorder);
+        self.flush_round(recorder);
         let Recorder { open, chain, fusing, .. } = recorder;
         self.close_some(open, true, chain.as_mut(), fusing);
     }
@@ -68,8 +68,10 @@ impl Core {
     pub(super) fn close(self: &Arc<Core>, sweep: Box<OpenSweep>, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
         let sweep = *sweep;
         if sweep.is_held_back() {
-            return fusing.hold(sweep.node, Op::Sweep(Arc::new(sweep.work)));
+            return fusing.held.push(HeldNode { node: sweep.node, op: Op::Sweep(Arc::new(sweep.work)) });
         }
+        let whole = sweep.ends.is_none() && sweep.pace.is_none() && sweep.edges.is_empty();
+        let edges = if self.is_place && sweep.node.on_device && whole { self.edges(&sweep) } else { None };
         let OpenSweep { node, work: sweep, pace, ends, edges: faces, .. } = sweep;
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(self.part_of_chain(&open.gate));
@@ -81,10 +83,8 @@ impl Core {
         }
         let (name, recorded, core) = (node.name, node.recorded, self.clone());
         let cells = sweep.cells();
-        let whole = ends.is_none() && pace.is_none() && faces.is_empty();
-        let edges = sweep.edges.clone().filter(|_| node.on_device && whole);
         node.set_work(match (&self.device, node.on_device, edges) {
-            (Some(_), true, Some(edges)) => split_in_two(&node, Arc::new(sweep), *edges),
+            (Some(_), true, Some(edges)) => split_in_two(&node, Arc::new(sweep), edges),
             (Some(_), true, None) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished.
                 unsafe {

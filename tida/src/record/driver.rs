@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::chains::{Chains, OpenChain};
@@ -11,6 +11,7 @@ use super::hybrid::Borders;
 use super::residents::Residents;
 use super::rounds::Rounds;
 use super::running::InFlight;
+use super::strips::Borders as StripBorders;
 use super::sweep::OpenSweeps;
 use super::unfinished::Unfinished;
 use super::wait::{Failures, serve};
@@ -18,6 +19,7 @@ use crate::device::core::DeviceCore;
 use crate::device::timeline::Recorder as Times;
 use crate::error::{Error, ErrorKind};
 use crate::memory::node::Node;
+use crate::memory::tracker::Tracker;
 use crate::program::place::Kind;
 use crate::run::chain::wave::Host;
 use crate::run::streamed::{Ended, Streamed};
@@ -68,6 +70,8 @@ pub(crate) struct Core {
     pub(super) chains: Mutex<Chains>,
     /// How loops that run on both sides are parted.
     pub(super) borders: Borders,
+    /// Arrays of which strips were given, and where.
+    pub(super) given: Mutex<Vec<(Weak<Tracker>, StripBorders)>>,
     /// Nodes recorded and not finished.
     pub(super) unfinished: Unfinished,
     /// Failures since the last `sync`.
@@ -169,6 +173,7 @@ impl Core {
             recorded: Condvar::new(),
             chains: Mutex::default(),
             borders: Borders::new(waits.share),
+            given: Mutex::default(),
             unfinished: Unfinished::new(waits.look_ahead),
             failures: Mutex::default(),
             is_place,
@@ -236,7 +241,7 @@ impl Core {
             if quiet.elapsed() < self.rules.pause {
                 continue;
             }
-            self.break_round(&mut recorder);
+            self.flush_round(&mut recorder);
             // Parts of a chain wait with it, so that their tiles stay together.
             let open = std::mem::take(&mut recorder.open);
             let (parts, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|sweep| sweep.node.chain.is_some());

@@ -37,7 +37,7 @@ impl Core {
         let kind = {
             let mut recorder = lock(&self.recorder);
             recorder.count += 1;
-            self.settle_held(&mut recorder);
+            self.flush_round(&mut recorder);
             self.close_all(&mut recorder);
             if recorder.fusing.holds(trackers()) {
                 self.start_held(&mut recorder, true);
@@ -75,7 +75,7 @@ impl Core {
         fold: Arc<dyn Fold>,
     ) -> Arc<Node> {
         let mut recorder = lock(&self.recorder);
-        self.settle_held(&mut recorder);
+        self.flush_round(&mut recorder);
         let chain = self.chain_for(&mut recorder, work, place).map(|(number, _)| number);
         let node = self.node(work.name, work.recorded, work.key.on_device, chain);
         self.after_evictions(&node);

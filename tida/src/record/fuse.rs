@@ -16,7 +16,6 @@ use std::sync::{Arc, Weak};
 use super::closing::on_device;
 use super::driver::{Core, Recorder};
 use super::recording::TileWork;
-use super::repeat::{Known, Later};
 use super::sweep::SweepKey;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
@@ -35,9 +34,6 @@ const ENOUGH: usize = 24;
 
 /// So many are started in any case: the program is faster than the device.
 const MANY: usize = 16 * ENOUGH;
-
-/// The number of no node.
-const NO_NODE: u64 = u64::MAX;
 
 /// Most alternating kernels.
 const KERNELS: usize = 4;
@@ -58,8 +54,6 @@ struct OpenedSweep {
     key: SweepKey,
     fusible: Fusible,
     node: u64,
-    /// The sweep, once it takes no more tiles.
-    sweep: Known,
     /// What its tiles read of arrays that do not alternate.
     reads: Vec<Read>,
 }
@@ -80,20 +74,8 @@ type Around = Option<(i64, i64)>;
 
 /// A node that is held back.
 pub(super) struct HeldNode {
-    pub made: Made,
+    pub node: Arc<Node>,
     pub op: Op,
-}
-
-/// Whether what is held back is a node yet.
-pub(super) enum Made {
-    Node(Arc<Node>),
-    Later(Later),
-}
-
-impl Made {
-    pub fn is_node(&self) -> bool {
-        matches!(self, Made::Node(_))
-    }
 }
 
 /// Whether all that work reads of arrays that do not alternate is read by `first` too, which may then do its work.
@@ -171,7 +153,7 @@ impl Fusing {
         if self.last.len() == KERNELS {
             self.last.remove(0);
         }
-        self.last.push(OpenedSweep { key: key.clone(), fusible, node, sweep: Known::new(), reads: Vec::new() });
+        self.last.push(OpenedSweep { key: key.clone(), fusible, node, reads: Vec::new() });
         self.joined(node, tile.touches);
     }
 
@@ -202,62 +184,6 @@ impl Fusing {
             Some(BoxTouch { tracker, region, read, write: None, keeps, whole, around, across, scale, carried })
         };
         others.flat_map(|sweep| sweep.reads.iter().filter_map(touch)).collect()
-    }
-
-    /// Holds a node back.
-    pub fn hold(&mut self, node: Arc<Node>, op: Op) {
-        if let (Op::Sweep(sweep), Some(last)) = (&op, self.last.iter_mut().rev().find(|last| last.node == node.number))
-        {
-            last.sweep = Arc::downgrade(sweep);
-        }
-        self.held.push(HeldNode { made: Made::Node(node), op });
-    }
-
-    /// Whether a tile has the kernel and the arrays of the step before the last one.
-    pub fn repeats(&self, tile: &TileWork<'_>) -> bool {
-        let [.., before, _] = self.last.as_slice() else { return false };
-        let usual = self.cycle.kernels == 1 && before.reads_around() && before.key.is_like(&tile.key);
-        let streams = || tile.can_chain(Kind::Planes) && !tile.has_whole() && tile.runs_as_usual();
-        usual && streams() && lie_whole(tile.touches)
-    }
-
-    /// That step, with the turn that the tile has, if it is held back or under way.
-    pub fn repeated(&self, tile: &TileWork<'_>) -> Option<(Arc<Sweep>, Pair)> {
-        let [.., before, _] = self.last.as_slice() else { return None };
-        let pair = Pair::of(&tile.key, &before.fusible)?;
-        Some((before.sweep.upgrade()?, Pair { cycle: self.cycle, ..pair }))
-    }
-
-    /// Whether it has captured what that step has.
-    pub fn has_captured(&self, tile: &TileWork<'_>) -> bool {
-        matches!(self.last.as_slice(), [.., before, _] if before.key.captures == tile.key.captures)
-    }
-
-    /// Whether the last step is the last sweep that is held back, or the open one of this number.
-    pub fn ends_with_last(&self, open: Option<u64>) -> bool {
-        let Some(last) = self.last.last() else { return false };
-        let held = self.held.iter().rev().find_map(|held| held.op.kernel());
-        open.map_or_else(|| held.is_some_and(|held| last.sweep.as_ptr() == Arc::as_ptr(held)), |open| open == last.node)
-    }
-
-    /// A tile repeats the step before the last, as this sweep.
-    pub fn repeated_by(&mut self, tile: &TileWork<'_>, sweep: &Arc<Sweep>) {
-        let Some(before) = self.last.len().checked_sub(2) else { return };
-        self.last.swap(before, before + 1);
-        if let Some(last) = self.last.last_mut() {
-            if last.key.captures != tile.key.captures {
-                last.key.captures = tile.key.captures.clone();
-            }
-            last.node = NO_NODE;
-            last.sweep = Arc::downgrade(sweep);
-        }
-    }
-
-    /// The last step that is held back is this sweep now.
-    pub fn is_now(&mut self, sweep: &Arc<Sweep>) {
-        if let Some(last) = self.last.last_mut() {
-            last.sweep = Arc::downgrade(sweep);
-        }
     }
 }
 
@@ -290,8 +216,7 @@ impl Core {
         fixed: bool,
         work: Work,
     ) {
-        let work = self.round_fill(recorded, touches, fixed, work);
-        if let Some(work) = work.and_then(|work| self.repeat_fill(recorded, touches, fixed, work)) {
+        if let Some(work) = self.round_fill(recorded, touches, fixed, work) {
             self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(fixed));
         }
     }
@@ -301,7 +226,8 @@ impl Core {
         let [touch] = touches else { return false };
         let held = recorder.fusing.holds([&touch.tracker].into_iter());
         if held {
-            recorder.fusing.hold(node.clone(), Op::Fill { tracker: touch.tracker.clone(), fixed });
+            let op = Op::Fill { tracker: touch.tracker.clone(), fixed };
+            recorder.fusing.held.push(HeldNode { node: node.clone(), op });
         }
         held
     }
@@ -312,8 +238,7 @@ impl Core {
         if held < ENOUGH {
             return;
         }
-        let nodes = recorder.fusing.held.iter().filter(|held| held.made.is_node()).count();
-        let under_way = self.unfinished.count().saturating_sub(nodes + recorder.open.len());
+        let under_way = self.unfinished.count().saturating_sub(held + recorder.open.len());
         if under_way < ENOUGH / 2 || held >= MANY {
             self.start_held(recorder, false);
         }
@@ -321,9 +246,8 @@ impl Core {
 
     /// Starts what is held back: with `all` to the end, else as many steps as run together.
     pub(super) fn start_held(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
-        recorder.follows_last(None);
         let held = std::mem::take(&mut recorder.fusing.held);
-        let (groups, ..) = self.groups(&held, all);
+        let (groups, ..) = self.groups(&held.iter().map(|held| &held.op).collect::<Vec<_>>(), all);
         let mut held = held.into_iter();
         for (count, group) in groups {
             self.start_group(held.by_ref().take(count), group);
@@ -333,7 +257,7 @@ impl Core {
 
     /// What runs together of what is held back: with `all` to the end, else as many steps as run together. How many of
     /// it each launch has, how many all have, and whether all launches of several steps can be had now.
-    pub(super) fn groups(&self, held: &[HeldNode], all: bool) -> (Vec<(usize, Option<StepGroup>)>, usize, bool) {
+    pub(super) fn groups(&self, held: &[&Op], all: bool) -> (Vec<(usize, Option<StepGroup>)>, usize, bool) {
         let (mut groups, mut first, mut single, mut known) = (Vec::new(), 0, 0, true);
         // While a launch is compiled, none of fewer steps is.
         let mut compiling = 0;
@@ -369,17 +293,17 @@ impl Core {
 
     /// What runs as one launch of what comes first, and whether it could be more if more were there. Also how many of
     /// what comes first run by themselves, if that is all that their steps are good for.
-    fn group(&self, held: &[HeldNode]) -> (Option<StepGroup>, bool, usize) {
-        let (Some(device), Some(HeldNode { op: Op::Sweep(first), .. })) = (&self.device, held.first()) else {
-            return (None, false, 1);
-        };
+    fn group(&self, held: &[&Op]) -> (Option<StepGroup>, bool, usize) {
+        let (Some(device), Some(Op::Sweep(first))) = (&self.device, held.first()) else { return (None, false, 1) };
         let Some((region, cells)) = one_box(first.boxes()) else { return (None, false, 1) };
-        let within = held.iter().map(|held| &held.op).take_while(|op| within(op, first));
+        let within = held.iter().copied().take_while(|op| within(op, first));
         let Some(following) = steps(within.map(Some)) else { return (None, false, 1) };
         let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
         let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
         let Some(faces) = following.faces(facts_of, &cells) else { return (None, false, 1) };
         let (steps, more) = following.together(device, (&cells, &faces), (u32::MAX, false));
+        // What comes later is no step after these, if other work is between.
+        let more = more && held[following.held()..].iter().all(|op| matches!(op, Op::Fill { .. }));
         let together = following.over(steps, cells, i64::MAX, faces);
         let launches = following.launches(steps);
         let group = following.first(steps).map(|held| StepGroup { held, region, together, launches });
@@ -395,13 +319,8 @@ impl Core {
     /// Starts nodes: as one launch, if they are a group.
     fn start_group(self: &Arc<Core>, held: impl Iterator<Item = HeldNode>, group: Option<StepGroup>) {
         let mut leader: Option<Arc<Node>> = None;
-        for mut held in held {
-            // What no one knows of runs with the first.
-            if leader.is_some() && !held.made.is_node() {
-                continue;
-            }
-            let node = self.made(&mut held);
-            match (held.op, &group, &leader) {
+        for HeldNode { node, op } in held {
+            match (op, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
                 (Op::Sweep(sweep), Some(group), None) => {
                     let (region, together, launches) = (group.region, group.together, group.launches.clone());

@@ -2,8 +2,8 @@
 //!
 //! Arrays of the same cuts share one border: the regions before it are the device's, the others the host's. So what one
 //! loop has left on a side is there for the next one, whatever its kernel. Each kernel's speed is measured on both
-//! sides, as its sweeps run, and a new loop moves the border if that is worth the copies of the regions that change
-//! sides.
+//! sides, as its first sweeps run, and the border moves if that is worth the copies of the regions that change sides.
+//! Then it stays, until a loop runs another kernel.
 
 use std::any::TypeId;
 use std::sync::{Arc, Mutex};
@@ -26,12 +26,11 @@ const WAITS: u32 = 3;
 /// A kernel counts if it was among so many last loops over arrays of its cuts.
 const RECENT: u64 = 16;
 
-/// A border moves if a loop then takes less than this part of the time.
+/// A border moves if a loop then takes less than this part of the time; and both sides have regions if a loop then takes
+/// less than this part of the time that one of them alone takes.
 const WORTH: f64 = 0.95;
 
-/// All regions go to one side if a loop then takes less than this part of the time, by so many measurements of both:
-/// the other side is not measured again.
-const ALONE: f64 = 0.8;
+/// By so many measurements of both sides a kernel's speeds are sure. The border of such kernels stays where it is.
 const MANY: u64 = 4;
 
 /// Within so many loops the copies of regions that change sides have to pay.
@@ -149,6 +148,8 @@ struct Border {
     at: usize,
     /// It stays there.
     is_fixed: bool,
+    /// The kernels, by number, for which it stays there.
+    settled: Vec<usize>,
     /// Loops so far.
     loops: u64,
     kernels: Vec<Known>,
@@ -188,7 +189,7 @@ impl Border {
             // One region shows how fast the host is; most likely it is slower.
             None => before.len().saturating_sub(2),
         };
-        Border { cuts, before, at, is_fixed: share.is_some(), loops: 0, kernels: Vec::new() }
+        Border { cuts, before, at, is_fixed: share.is_some(), settled: Vec::new(), loops: 0, kernels: Vec::new() }
     }
 
     /// Where a tile of a region goes, of a loop over arrays of so many bytes. `None` if the kernel's first speeds
@@ -234,10 +235,13 @@ impl Border {
 
     /// Moves the border to where both sides end together, if that pays. `bytes` are those of the arrays of a loop.
     fn move_border(&mut self, bytes: u64) {
-        let recent = self.kernels.iter().filter(|known| known.seen + RECENT > self.loops);
-        let speeds: Vec<[Speed; 2]> =
-            recent.map(|known| [On::Device, On::Host].map(|on| known.pace.speed(on))).collect();
-        let speeds: Vec<_> = speeds.into_iter().filter(|both| both.iter().all(|speed| speed.measured > 0)).collect();
+        let recent = self.kernels.iter().enumerate().filter(|(_, known)| known.seen + RECENT > self.loops);
+        let of = |(number, known): (usize, &Known)| (number, [On::Device, On::Host].map(|on| known.pace.speed(on)));
+        let measured = recent.map(of).filter(|(_, both)| both.iter().all(|speed| speed.measured > 0));
+        let (kernels, speeds): (Vec<usize>, Vec<[Speed; 2]>) = measured.unzip();
+        if kernels.iter().all(|kernel| self.settled.contains(kernel)) {
+            return;
+        }
         let (Some(all), false) = (self.before.last().copied(), speeds.is_empty()) else { return };
         let seconds = |at: usize| -> f64 {
             let (device, host) = (self.before[at] as f64, (all - self.before[at]) as f64);
@@ -248,15 +252,15 @@ impl Border {
         let best = |a: &usize, b: &usize| seconds(*a).total_cmp(&seconds(*b)).then(near(*a).cmp(&near(*b)));
         let Some(mut to) = (1..regions).min_by(best) else { return };
         let sure = speeds.iter().flatten().all(|speed| speed.measured >= MANY);
-        if let Some(alone) = [0, regions].into_iter().min_by(best)
-            && sure
-            && seconds(alone) < ALONE * seconds(to)
-        {
-            to = alone;
+        let alone = [0, regions].into_iter().min_by(best);
+        let alone = alone.filter(|alone| sure && WORTH * seconds(*alone) <= seconds(to));
+        to = alone.unwrap_or(to);
+        if sure {
+            self.settled = kernels;
         }
         let (now, then) = (seconds(self.at), seconds(to));
         let moved = self.before[to].abs_diff(self.before[self.at]) as f64 / all.max(1) as f64 * bytes as f64;
-        if then < WORTH * now && (now - then) * PAYS > moved / LINK {
+        if alone.is_some() || then < WORTH * now && (now - then) * PAYS > moved / LINK {
             tracing::debug!(from = self.at, to, regions, now, then, "a loop on both sides moves its border");
             self.at = to;
         }
@@ -359,10 +363,12 @@ mod tests {
     fn a_border_stays_where_moving_it_does_not_pay() {
         let mut border = border(16);
         (0..4).for_each(|_| _ = run(&mut border, 0, [1e-3, 1e-3]));
-        // A little slower, then a lot; then so fast that the copies would take longer than all loops.
+        // A little slower, then a lot: it was measured often enough. But there is another kernel.
         (0..20).for_each(|_| assert_eq!(run(&mut border, 0, [1.04e-3, 1e-3]), 8));
-        (0..20).for_each(|_| _ = run(&mut border, 0, [3e-3, 1e-3]));
+        (0..20).for_each(|_| assert_eq!(run(&mut border, 0, [3e-3, 1e-3]), 8));
+        (0..20).for_each(|_| _ = run(&mut border, 1, [3e-3, 1e-3]));
         assert_eq!(border.at, 4);
+        // So fast that the copies would take longer than all loops.
         let mut fast = Border::new([0].into(), std::iter::repeat_n(1000, 16), None);
         (0..20).for_each(|_| assert_eq!(run(&mut fast, 0, [1e-15, 1e-15]), 15));
     }

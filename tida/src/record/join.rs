@@ -291,7 +291,7 @@ fn first_of(
         let launches: Vec<Arc<dyn Launch>> = sweeps.iter().map(|sweep| sweep.launch.clone()).collect();
         let refilled: Vec<Arc<Storage>> = sweeps.iter().flat_map(|sweep| sweep.refilled.clone()).collect();
         let joint = Joint::new(&launches, &kernel);
-        if !joint.is_compiled(queue, first.boxes()) {
+        if !joint.runs_now(queue, first.boxes()) {
             return alone(queue);
         }
         // SAFETY: the graph keeps all work that conflicts away until these nodes have finished; none of them writes

@@ -19,7 +19,6 @@ pub(crate) mod join;
 pub mod models;
 pub(crate) mod place;
 pub(crate) mod recording;
-pub(crate) mod repeat;
 mod residents;
 pub(crate) mod rounds;
 pub(crate) mod running;

@@ -89,7 +89,7 @@ impl TileWork<'_> {
 impl Core {
     /// Records a tile: joins an open sweep, or opens one whose kernel `launch` makes. Gives where it will run.
     pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> Side {
-        let mut recorder = lock(&self.recorder);
+        let mut recorder = self.with_room_for_rounds();
         recorder.count += 1;
         let launch = match self.round_tile(&mut recorder, &tile, launch) {
             Ok(ahead) => {
@@ -99,11 +99,7 @@ impl Core {
             }
             Err(launch) => launch,
         };
-        let launch = match self.repeat(&mut recorder, &tile, launch) {
-            None => return Side::Device,
-            Some(launch) => launch,
-        };
-        self.settle_held(&mut recorder);
+        self.flush_round(&mut recorder);
         if !tile.is_face {
             return self.record_in_sweep(recorder, tile, launch);
         }
@@ -140,7 +136,7 @@ impl Core {
             self.wait_for_room();
             place = self.prepare_place(&tile);
             recorder = lock(&self.recorder);
-            self.settle_held(&mut recorder);
+            self.flush_round(&mut recorder);
         }
         if recorder.open.len() == OPEN {
             let Recorder { open, chain, fusing, .. } = &mut *recorder;
@@ -245,9 +241,9 @@ impl Core {
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         if !is_fill {
-            self.round_ends(&mut recorder);
+            self.round_other(&mut recorder);
         }
-        self.settle_held(&mut recorder);
+        self.flush_round(&mut recorder);
         // Each array is told of, also behind one that no open sweep wrote.
         let mut others = 0;
         for touch in touches.iter().filter(|_| is_fill && is_on_device) {

@@ -1,335 +1,254 @@
-//! Programs that repeat themselves run in rounds ([decision 0072](../../../docs/decisions/0072-rounds.md)).
+//! Programs that repeat themselves run in rounds (decisions [0072](../../../docs/decisions/0072-rounds.md) and
+//! [0079](../../../docs/decisions/0079-one-mechanism.md)).
 //!
-//! Once the same sweeps and fills of ghosts came twice, one after the other, what comes next is expected. As long as it
-//! comes, it is held back without nodes; a whole round becomes one node, which touches what all of it touches. Its
-//! launches are made once and put into the stream again each time (`run/round.rs`). What was held back of a round that
-//! does not go on becomes nodes as if there were no rounds, before anything else is recorded or waited for.
+//! Once the same work came twice, one time after the other, what comes next is expected. As long as it comes, sweeps and
+//! fills of ghosts are held back without nodes; a stretch of them becomes one node, which touches what all of it
+//! touches. Its launches are made once and put into the stream again when the same stretch comes again
+//! (`run/round.rs`). So does what is held back when anything else is recorded or waited for, however short it is.
+
+mod cuts;
+mod parts;
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
 use std::panic::Location;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 
-use smallvec::SmallVec;
-
+use self::cuts::{Array, Cut, touched};
+use self::parts::{OTHER, Part, TilePart, is, pays, word_of_fill};
 use super::driver::{Core, Recorder, lock};
-use super::fuse::{Fusing, HeldNode, Made, lie_whole};
-use super::recording::{OPEN, TileWork, touch_all};
-use super::repeat::{Known, Later};
-use super::sweep::SweepKey;
-use crate::grid::GridBox;
-use crate::launch::prepare::Mix;
-use crate::launch::step::{Launch, Together};
-use crate::memory::node::{Node, Work};
-use crate::memory::touched::RegionTouch;
-use crate::memory::tracker::{BoxTouch, Mode, Touch, Tracker};
-use crate::program::fuse::Pair;
+use super::fuse::{Fusing, HeldNode, lie_whole};
+use super::recording::{TileWork, touch_all};
+use crate::launch::step::Launch;
+use crate::memory::node::{DeviceWork, Node, Work};
+use crate::memory::tracker::{Mode, Touch, Tracker};
 use crate::program::period::Periods;
-use crate::program::schedule::Scale;
 use crate::run::op::{Op, Sweep};
-use crate::run::round::{Piece, RoundArray, Tape};
 
 /// A round of short periods has about so many sweeps and fills.
 const LENGTH: usize = 96;
 
+/// The first one after a wait has about so many, and each later one twice as many, so that work starts early.
+const FIRST: usize = 24;
+
 /// Rounds that may be under way.
 const UNDER_WAY: usize = 8;
 
-/// Rounds in a row that did not go on before no more are tried.
-const BROKEN: u32 = 3;
+/// Loops that are remembered.
+const KNOWN: usize = 4;
 
-/// Where the sweeps of a round touch arrays of more bytes, on average, launching them is the least.
-const SMALL: usize = 96 << 20;
-
-/// Boxes of a region that a round may touch.
-const BOXES: usize = 16;
-
-/// What stands for work that no round has.
-const OTHER: u64 = 0;
+/// Stretches of a loop that are remembered.
+const CUTS: usize = 16;
 
 /// What is known of how a program repeats itself.
 #[derive(Default)]
 pub(super) struct Rounds {
     periods: Periods,
-    /// The search that found a period of which no rounds are made.
-    refused: Option<u64>,
-    round: Option<Round>,
+    /// The loop that goes on.
+    now: Option<Box<Loop>>,
+    /// Loops that did.
+    known: Vec<Box<Loop>>,
+    under_way: VecDeque<Arc<Node>>,
 }
 
-/// Rounds of one period, or some of them.
-struct Round {
+/// What repeats itself.
+#[derive(Default)]
+struct Loop {
     period: usize,
-    /// As far as they came so far.
+    /// One period, and as far as it came so far.
+    words: Vec<u64>,
     parts: Vec<Part>,
-    /// Parts of a round.
-    length: usize,
-    /// Those of this round that came.
+    /// The arrays of these parts, each once.
+    arrays: Vec<Weak<Tracker>>,
+    /// Where in the period the next part is, and how many came.
     at: usize,
-    /// This round did not go on: what comes runs by itself until the next period begins.
-    skips: bool,
-    /// What is held back.
-    pending: Vec<HeldNode>,
-    /// Finds the steps that may run as one launch, in the first two periods.
-    steps: Fusing,
     seen: usize,
+    /// It does not pay.
+    refused: bool,
+    /// What is held back, and how much of it is enough to start with.
+    pending: Vec<Pending>,
+    goal: usize,
+    /// Finds the steps that may run as one launch, in the second and third period.
+    steps: Fusing,
     /// Bytes of the arrays that the sweeps of the first period touch.
     bytes: usize,
-    /// The values that are captured, and the launches, by number.
+    /// The values that are captured, by number.
     captured: u64,
-    changed: bool,
-    plan: Option<Arc<Plan>>,
-    arrays: Vec<Array>,
-    tape: Arc<Tape>,
-    under_way: VecDeque<Arc<Node>>,
-    broken: u32,
+    cuts: Vec<Arc<Cut>>,
 }
 
-/// For each launch: how many of what is held back are its, and how they run together.
-type Plan = Vec<(usize, Option<(usize, Together)>)>;
-
-enum Part {
-    Tile(Box<TilePart>),
-    Fill(Weak<Tracker>, bool),
+/// What is held back.
+struct Pending {
+    name: &'static str,
+    recorded: &'static Location<'static>,
+    /// What a fill of ghosts does.
+    work: Option<DeviceWork>,
+    op: Op,
 }
 
-struct TilePart {
-    key: SweepKey,
-    region: usize,
-    cells: GridBox<4>,
-    touches: SmallVec<[Touched; 4]>,
-    turn: Option<Pair>,
-    sweep: Known,
-}
-
-/// A [`BoxTouch`] of an array that may be gone.
-struct Touched {
-    tracker: Weak<Tracker>,
-    of: (usize, Option<GridBox<4>>, Option<GridBox<4>>, bool, bool, Scale),
-}
-
-/// What a round touches of an array.
-struct Array {
-    tracker: Weak<Tracker>,
-    regions: Vec<(usize, RegionTouch)>,
-    filled: bool,
-    /// Ghosts that some sweep leaves are filled next.
-    refilled: bool,
-}
-
-fn of_touch(touch: &BoxTouch) -> (usize, Option<GridBox<4>>, Option<GridBox<4>>, bool, bool, Scale) {
-    (touch.region, touch.read, touch.write, touch.keeps, touch.whole, touch.scale)
-}
-
-/// Whether a tracker that may be gone is this one. As long as someone knows it, no other has its address.
-fn is(known: &Weak<Tracker>, tracker: &Arc<Tracker>) -> bool {
-    std::ptr::eq(known.as_ptr(), Arc::as_ptr(tracker))
-}
-
-impl TileWork<'_> {
-    /// A word for it; the same for a tile like it that has captured other values.
-    fn word(&self) -> u64 {
-        let mut hasher = Mix::default();
-        let SweepKey { kernel, views, args, captures, .. } = &self.key;
-        (kernel, views, args, captures.len(), self.region).hash(&mut hasher);
-        (self.cells.lo, self.cells.hi).hash(&mut hasher);
-        hasher.finish().max(OTHER + 1)
-    }
-
-    /// Whether a round may have it.
-    fn may_repeat(&self) -> bool {
-        let SweepKey { on_device, checked, order, colour, .. } = &self.key;
-        let usual = *on_device && !checked && order.is_none() && colour.is_none();
-        usual && self.pace.is_none() && self.after.is_empty() && self.runs_as_usual()
+impl Sweep {
+    /// The same, with the ghosts of this array filled next, or of none.
+    fn with_filled(&self, filled: Option<&Arc<Tracker>>) -> Sweep {
+        let refilled = filled.map(|tracker| tracker.storage().clone()).into_iter().collect();
+        let (launch, boxes, arrays) = (self.launch.clone(), self.boxes.clone(), self.arrays.clone());
+        Sweep { launch, boxes, listed: None, arrays, turn: self.turn, refilled }
     }
 }
 
-impl TilePart {
-    fn of(tile: &TileWork<'_>) -> TilePart {
-        let touch = |touch: &BoxTouch| Touched { tracker: Arc::downgrade(&touch.tracker), of: of_touch(touch) };
-        TilePart {
-            key: tile.key.clone(),
-            region: tile.region,
-            cells: tile.cells,
-            touches: tile.touches.iter().map(touch).collect(),
-            turn: None,
-            sweep: Known::new(),
+impl Loop {
+    fn new(words: Vec<u64>) -> Loop {
+        let mut made = Loop { period: words.len(), words, ..Loop::default() };
+        made.starts_anew();
+        made
+    }
+
+    /// So many parts are held back at least: whole periods, if they are short.
+    fn periods(&self, parts: usize) -> usize {
+        self.period * (parts / self.period).max(1)
+    }
+
+    /// Work starts early again.
+    fn starts_anew(&mut self) {
+        self.goal = self.periods(FIRST);
+    }
+
+    /// The next part, if it came before.
+    fn next(&self) -> Option<&Part> {
+        self.parts.get(self.at)
+    }
+
+    /// The next part has come.
+    fn came(&mut self) {
+        (self.at, self.seen) = ((self.at + 1) % self.period, self.seen + 1);
+    }
+
+    /// Whether it is known what it is made of. Its first period runs as if there were no rounds.
+    fn is_known(&self) -> bool {
+        self.seen >= self.period
+    }
+
+    /// Whether it is not known yet which steps run together: a step is found by the one before it.
+    fn learns(&self) -> bool {
+        self.seen < 3 * self.period
+    }
+
+    /// What comes for the first time.
+    fn learn<'a>(&mut self, part: impl FnOnce() -> Part, arrays: impl Iterator<Item = &'a Arc<Tracker>>) {
+        if self.next().is_some() {
+            return;
         }
-    }
-
-    fn is_of(&self, tile: &TileWork<'_>) -> bool {
-        let same =
-            |(known, touch): (&Touched, &BoxTouch)| is(&known.tracker, &touch.tracker) && known.of == of_touch(touch);
-        self.key.is_like(&tile.key)
-            && (self.region, self.cells) == (tile.region, tile.cells)
-            && self.touches.len() == tile.touches.len()
-            && self.touches.iter().zip(tile.touches).all(same)
-    }
-
-    /// The sweep of a tile like it, and whether it has captured other values than the one before.
-    fn sweep(&mut self, tile: &TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> (Arc<Sweep>, bool) {
-        let same = self.key.captures == tile.key.captures;
-        let known = self.sweep.upgrade().filter(|_| same);
-        if let Some(known) = known.as_ref().filter(|known| known.turn == self.turn) {
-            return (known.clone(), false);
-        }
-        let mut sweep = Sweep::of(known.map_or_else(launch, |known| known.launch.clone()), &[]);
-        sweep.add(tile.region, tile.cells, tile.touches);
-        sweep.turn = self.turn;
-        let sweep = Arc::new(sweep);
-        self.sweep = Arc::downgrade(&sweep);
-        if !same {
-            self.key.captures = tile.key.captures.clone();
-        }
-        (sweep, !same)
-    }
-}
-
-impl Round {
-    fn new(period: usize) -> Round {
-        Round {
-            period,
-            parts: Vec::with_capacity(period),
-            length: period * (LENGTH / period).max(1),
-            at: 0,
-            skips: false,
-            pending: Vec::new(),
-            steps: Fusing::default(),
-            seen: 0,
-            bytes: 0,
-            captured: 0,
-            changed: false,
-            plan: None,
-            arrays: Vec::new(),
-            tape: Arc::default(),
-            under_way: VecDeque::new(),
-            broken: 0,
-        }
-    }
-
-    /// Where the next part is, and whether it came before.
-    fn next(&self) -> (usize, bool) {
-        let next = self.at % self.period;
-        (next, next < self.parts.len())
-    }
-
-    /// The next part has run by itself.
-    fn skip(&mut self) {
-        self.at = (self.at + 1) % self.period;
-        self.skips = self.at != 0;
-    }
-
-    /// Whether it is one of the first, when it is not known yet which steps run together.
-    fn is_new(&self) -> bool {
-        self.seen <= 2 * self.length
-    }
-
-    /// Whether sweeps are small, and would run one by one without rounds too: the first period has come.
-    fn pays(&self, joins: bool) -> bool {
-        let tiles = self.parts.iter().filter_map(|part| match part {
-            Part::Tile(part) => Some(part),
-            Part::Fill(..) => None,
-        });
-        let tiles: Vec<&TilePart> = tiles.map(|part| &**part).collect();
-        // Tiles of one loop are one sweep.
-        let merge = |(n, part): (usize, &&TilePart)| {
-            let others = tiles.iter().skip(n + 1).take(OPEN);
-            others.into_iter().any(|other| other.key == part.key && other.cells != part.cells)
-        };
-        let small = self.bytes / tiles.len().max(1) <= SMALL;
-        small && !tiles.iter().enumerate().any(merge) && !(joins && self.may_join())
-    }
-
-    /// Whether some sweep reads what the one before it reads, over the same boxes, and neither writes what the other
-    /// one touches: by themselves they may run as one.
-    fn may_join(&self) -> bool {
-        let joins = |pair: &[HeldNode]| {
-            let [Op::Sweep(before), Op::Sweep(sweep)] = [&pair[0].op, &pair[1].op] else { return false };
-            let both = || sweep.arrays.iter().filter_map(|array| Some((array, before.array(&array.tracker)?)));
-            let apart = both().all(|(array, old)| !array.write && !old.write);
-            before.turn.or(sweep.turn).is_none() && before.boxes == sweep.boxes && apart && both().next().is_some()
-        };
-        self.pending.windows(2).any(joins)
-    }
-
-    /// What is touched by what is held back; nothing if that is too many boxes.
-    fn touched(&self) -> Option<Vec<Array>> {
-        let mut arrays: Vec<Array> = Vec::new();
-        fn of<'a>(arrays: &'a mut Vec<Array>, tracker: &Arc<Tracker>) -> &'a mut Array {
-            let place = arrays.iter().position(|known| is(&known.tracker, tracker)).unwrap_or_else(|| {
-                let tracker = Arc::downgrade(tracker);
-                arrays.push(Array { tracker, regions: Vec::new(), filled: false, refilled: false });
-                arrays.len() - 1
-            });
-            &mut arrays[place]
-        }
-        for held in &self.pending {
-            match &held.op {
-                Op::Sweep(sweep) | Op::Fold(sweep, _) => {
-                    for array in &sweep.arrays {
-                        let known = of(&mut arrays, &array.tracker);
-                        array.regions.iter().for_each(|(region, touch)| known.add(*region, touch));
-                        let storage = array.tracker.storage();
-                        known.refilled |= sweep.refilled.iter().any(|other| Arc::ptr_eq(other, storage));
-                    }
-                }
-                Op::Fill { tracker, .. } => {
-                    let known = of(&mut arrays, tracker);
-                    known.filled = true;
-                    for (region, all) in tracker.boxes().iter().enumerate() {
-                        let mut touch = RegionTouch::default();
-                        touch.read.add(*all);
-                        touch.write.add(*all);
-                        known.add(region, &touch);
-                    }
-                }
+        let part = part();
+        for tracker in arrays {
+            if part.tile().is_some() {
+                self.bytes += tracker.storage().device_bytes();
+            }
+            if !self.arrays.iter().any(|known| is(known, tracker)) {
+                self.arrays.push(Arc::downgrade(tracker));
             }
         }
-        let few = |(_, touch): &(usize, RegionTouch)| touch.read.boxes().len().max(touch.write.boxes().len()) <= BOXES;
-        arrays.iter().all(|array| array.regions.iter().all(few)).then_some(arrays)
+        self.parts.push(part);
     }
-}
 
-impl Array {
-    /// Adds what is touched next: what was written before is no more read from outside.
-    fn add(&mut self, region: usize, touch: &RegionTouch) {
-        let place = self.regions.iter().position(|(known, _)| *known == region).unwrap_or_else(|| {
-            self.regions.push((region, RegionTouch::default()));
-            self.regions.len() - 1
-        });
-        let known = &mut self.regions[place].1;
-        if !known.write.covers(&touch.read) {
-            touch.read.boxes().iter().for_each(|cells| known.read.add(*cells));
+    /// Whether all arrays have their room on the device.
+    fn has_room(&self) -> bool {
+        self.arrays.iter().all(|array| array.upgrade().is_none_or(|tracker| tracker.storage().is_reserved()))
+    }
+
+    /// Holds a tile back. Says whether its kernel takes turns with others: these run together by themselves.
+    fn hold(&mut self, tile: &TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>, fuses: bool) -> bool {
+        let learns = self.learns() && fuses;
+        let Some(Part::Tile(part)) = self.parts.get_mut(self.at) else { return false };
+        let (sweep, changed) = part.sweep(tile, launch);
+        if learns {
+            self.steps.opened(tile, &*sweep.launch, self.seen as u64);
         }
-        touch.write.boxes().iter().for_each(|cells| known.write.add(*cells));
+        self.captured += u64::from(changed);
+        let (turn, op) = (sweep.turn, Op::Sweep(sweep));
+        self.pending.push(Pending { name: tile.name, recorded: tile.recorded, work: None, op });
+        turn.is_some_and(|turn| turn.cycle.kernels > 1)
+    }
+
+    /// The ghosts of an array are filled after what was held back last.
+    fn is_filled(&mut self, tracker: &Arc<Tracker>) {
+        let before = (self.at + self.period - 1) % self.period;
+        let Some(Pending { op: Op::Sweep(sweep), .. }) = self.pending.last_mut() else { return };
+        let known = sweep.refilled.first().is_some_and(|storage| Arc::ptr_eq(storage, tracker.storage()));
+        if known || !sweep.array(tracker).is_some_and(|array| array.write) {
+            return;
+        }
+        *sweep = Arc::new(sweep.with_filled(Some(tracker)));
+        if let Some(Part::Tile(part)) = self.parts.get_mut(before) {
+            part.is_now(sweep);
+        }
+    }
+
+    /// No fill of ghosts follows what was held back last.
+    fn ends(&mut self) {
+        if let Some(Pending { op: Op::Sweep(sweep), .. }) = self.pending.last_mut()
+            && !sweep.refilled.is_empty()
+        {
+            *sweep = Arc::new(sweep.with_filled(None));
+        }
+    }
+
+    /// How what is held back runs: to the end, or as much of it as steps run together. Nothing if it runs by itself.
+    fn cut(&mut self, core: &Core, all: bool) -> Option<Arc<Cut>> {
+        let held = self.pending.len();
+        let of = ((self.at + self.period - held % self.period) % self.period, held, all);
+        let known = self.cuts.iter().position(|cut| cut.of == of).map(|known| self.cuts.remove(known));
+        let (cut, compiled) = match known.filter(|cut| cut.captured == self.captured) {
+            Some(cut) => (cut, true),
+            None => {
+                let (made, compiled) = Cut::new(core, (of, self.captured), &self.pending)?;
+                // What came in the second period may not know yet which steps it runs with.
+                (Arc::new(made), compiled && self.seen >= 2 * self.period + held)
+            }
+        };
+        if compiled {
+            if self.cuts.len() >= CUTS {
+                // It was not used for longest.
+                self.cuts.remove(0);
+            }
+            self.cuts.push(cut.clone());
+        }
+        Some(cut)
     }
 }
 
 impl Rounds {
     /// Whether nothing is held back.
     pub fn is_empty(&self) -> bool {
-        self.round.as_ref().is_none_or(|round| round.pending.is_empty())
+        self.now.as_ref().is_none_or(|now| now.pending.is_empty())
     }
 
-    /// Adds a word. Gives the period that ends with it, and whether it is what comes next if the words repeat.
-    fn add(&mut self, word: u64) -> (Option<usize>, bool) {
-        let before = self.periods.searches();
-        let period = self.periods.add(word);
-        (period, self.periods.searches() == before)
-    }
-
-    /// No round goes on with what comes now. Begins rounds with what comes next, if a period ends here.
-    fn begin(&mut self, period: Option<usize>) {
-        self.round = None;
-        let refused = self.refused == Some(self.periods.searches());
-        if let Some(period) = period.filter(|period| !refused && !self.periods.has(*period, OTHER)) {
-            self.round = Some(Round::new(period));
+    /// The loop no more goes on.
+    fn end(&mut self) {
+        let Some(now) = self.now.take().filter(|now| now.refused || !now.learns()) else { return };
+        if self.known.len() >= KNOWN {
+            self.known.remove(0);
         }
+        self.known.push(now);
     }
 
-    /// Makes no more rounds of this period.
-    fn refuse(&mut self) {
-        self.refused = Some(self.periods.searches());
-        self.round = None;
+    /// A period ends here, which may be that of a loop that is known.
+    fn begin(&mut self, period: usize) {
+        let last = self.periods.last(period);
+        let turned = |words: &[u64]| {
+            let from =
+                |from: &usize| words[*from..] == last[..period - from] && words[..*from] == last[period - from..];
+            (words.len() == period).then(|| (0..period).find(from)).flatten()
+        };
+        let mut known = self.known.iter().enumerate();
+        let Some((number, at)) = known.find_map(|(number, known)| Some((number, turned(&known.words)?))) else {
+            self.now = last.iter().any(|word| *word != OTHER).then(|| Box::new(Loop::new(last.to_vec())));
+            return;
+        };
+        if !self.known[number].refused {
+            let mut known = self.known.remove(number);
+            known.at = at;
+            known.steps.forget();
+            known.starts_anew();
+            self.now = Some(known);
+        }
     }
 }
 
@@ -340,8 +259,45 @@ impl Core {
         self.rules.rounds && no_trials && self.timeline.is_none() && !self.is_place
     }
 
-    /// Holds a tile back, if a round expects it; else gives back what makes its kernel. Gives a node to wait for, if
-    /// too many rounds are under way.
+    /// The recorder, with room for a node of a round if one may begin.
+    pub(super) fn with_room_for_rounds(self: &Arc<Core>) -> MutexGuard<'_, Recorder> {
+        let recorder = lock(&self.recorder);
+        if recorder.rounds.now.is_none() || !recorder.rounds.is_empty() || !self.unfinished.is_full() {
+            return recorder;
+        }
+        drop(recorder);
+        self.wait_for_room();
+        lock(&self.recorder)
+    }
+
+    /// Work of this word comes. Gives the loop that expects it, if one does; else what is held back starts.
+    fn expects<'a>(
+        self: &Arc<Core>,
+        recorder: &'a mut Recorder,
+        word: u64,
+        is_it: impl FnOnce(&Part) -> bool,
+    ) -> Option<&'a mut Loop> {
+        let searches = recorder.rounds.periods.searches();
+        let period = recorder.rounds.periods.add(word);
+        let foreseen = recorder.rounds.periods.searches() == searches;
+        let other = recorder.rounds.now.as_ref().is_some_and(|now| !now.next().is_none_or(is_it));
+        if foreseen && !other && recorder.rounds.now.is_some() {
+            return recorder.rounds.now.as_deref_mut();
+        }
+        self.flush_round(recorder);
+        match foreseen && other {
+            // It is not what it was.
+            true => recorder.rounds.now = None,
+            false => recorder.rounds.end(),
+        }
+        if let Some(period) = period {
+            recorder.rounds.begin(period);
+        }
+        None
+    }
+
+    /// Holds a tile back, if a loop expects it; else gives back what makes its kernel. Gives a node to wait for, if too
+    /// many rounds are under way.
     pub(super) fn round_tile<F: FnOnce() -> Arc<dyn Launch>>(
         self: &Arc<Core>,
         recorder: &mut Recorder,
@@ -353,56 +309,36 @@ impl Core {
         }
         let usual = tile.may_repeat() && recorder.chain.is_none();
         let word = if usual { tile.word() } else { OTHER };
-        let (period, repeats) = recorder.rounds.add(word);
-        let expected = recorder.rounds.round.as_ref().is_some_and(|round| {
-            let (next, came) = round.next();
-            usual && repeats && (!came || matches!(&round.parts[next], Part::Tile(part) if part.is_of(tile)))
-        });
-        if !expected {
-            self.break_round(recorder);
-            recorder.rounds.begin(period);
-            return Err(launch);
-        }
-        if !self.begins(recorder) {
-            return Err(launch);
-        }
-        let Some(mut round) = recorder.rounds.round.take() else { return Err(launch) };
-        let (next, came) = round.next();
-        if !came {
-            round.parts.push(Part::Tile(Box::new(TilePart::of(tile))));
-        }
-        let learns = round.seen < 2 * round.period;
-        let Some(Part::Tile(part)) = round.parts.get_mut(next) else {
-            recorder.rounds.round = Some(round);
-            return Err(launch);
+        let is_it = |part: &Part| match part {
+            Part::Tile(part) => usual && part.is_of(tile),
+            Part::Other => !usual,
+            Part::Fill(..) => false,
         };
-        let mut several = false;
-        if learns && self.fuses() {
-            let turn = round.steps.next(tile).filter(|_| lie_whole(tile.touches));
-            // Kernels that take turns run together by themselves.
-            several = turn.is_some_and(|turn| turn.cycle.kernels > 1);
-            part.turn = turn;
+        let Some(now) = self.expects(recorder, word, is_it) else { return Err(launch) };
+        let arrays = tile.touches.iter().map(|touch| &touch.tracker).filter(|_| usual);
+        now.learn(|| if usual { Part::Tile(Box::new(TilePart::of(tile))) } else { Part::Other }, arrays);
+        let holds = usual && now.is_known();
+        if now.learns() && holds && self.fuses() {
+            let turn = now.steps.next(tile).filter(|_| lie_whole(tile.touches));
+            if let Some(Part::Tile(part)) = now.parts.get_mut(now.at) {
+                part.turn = turn;
+            }
         }
-        let (sweep, changed) = part.sweep(tile, launch);
-        if learns && self.fuses() {
-            round.steps.opened(tile, &*sweep.launch, round.seen as u64);
+        let turn = now.next().and_then(Part::tile).and_then(|part| part.turn);
+        // What comes next may have its work done by this sweep, if it is no step.
+        let last = turn.is_none() && recorder.rounds.periods.expected() == Some(OTHER);
+        if !holds || last || !self.begins(recorder) {
+            self.passes(recorder);
+            return Err(launch);
         }
-        round.changed |= changed;
-        let bytes = tile.touches.iter().map(|touch| touch.tracker.storage().device_bytes());
-        round.bytes += if round.seen < round.period { bytes.sum() } else { 0 };
-        let refused = several || !sweep.launch.is_sure();
-        let later = Later { name: tile.name, recorded: tile.recorded, work: None };
-        round.pending.push(HeldNode { made: Made::Later(later), op: Op::Sweep(sweep) });
-        recorder.rounds.round = Some(round);
-        if refused {
-            self.break_round(recorder);
-            recorder.rounds.refuse();
-            return Ok(None);
+        let Some(now) = recorder.rounds.now.as_mut() else { return Err(launch) };
+        if now.hold(tile, launch, self.fuses()) {
+            now.refused = true;
         }
-        Ok(self.goes_on(recorder))
+        Ok(self.came(recorder))
     }
 
-    /// Holds a fill of ghosts back, if a round expects it; else gives back what it does.
+    /// Holds a fill of ghosts back, if a loop expects it; else gives back what it does.
     pub(super) fn round_fill(
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
@@ -413,238 +349,189 @@ impl Core {
         if !self.makes_rounds() {
             return Some(work);
         }
-        let mut recorder = lock(&self.recorder);
+        let mut recorder = self.with_room_for_rounds();
         let one = match touches {
             [touch] if recorder.chain.is_none() && touch.region.is_none() => Some(&touch.tracker),
             _ => None,
         };
-        let word = one.map_or(OTHER, |tracker| {
-            let mut hasher = Mix::default();
-            (Arc::as_ptr(tracker) as usize, fixed, "fill").hash(&mut hasher);
-            hasher.finish().max(OTHER + 1)
-        });
-        let (period, repeats) = recorder.rounds.add(word);
-        let expected = recorder.rounds.round.as_ref().map(|round| {
-            let (next, came) = round.next();
-            let is_it = |tracker| match round.parts.get(next) {
-                Some(Part::Fill(known, known_fixed)) => is(known, tracker) && *known_fixed == fixed,
-                Some(Part::Tile(_)) => false,
-                None => true,
-            };
-            // A round does not begin with a fill: the sweep before would not know that it is followed by one.
-            (repeats && one.is_some_and(is_it), !came && next == 0)
-        });
-        let tracker = match (expected, one) {
-            (Some((true, true)), _) => return Some(work),
-            (Some((true, false)), Some(tracker)) => tracker,
-            _ => {
-                self.break_round(&mut recorder);
-                recorder.rounds.begin(period);
-                return Some(work);
-            }
+        let word = one.map_or(OTHER, |tracker| word_of_fill(tracker, fixed));
+        let is_it = |part: &Part| match part {
+            Part::Fill(known, known_fixed) => *known_fixed == fixed && one.is_some_and(|tracker| is(known, tracker)),
+            Part::Other => one.is_none(),
+            Part::Tile(_) => false,
         };
-        if !self.begins(&mut recorder) {
+        let Some(now) = self.expects(&mut recorder, word, is_it) else { return Some(work) };
+        let part = || one.map_or(Part::Other, |tracker| Part::Fill(Arc::downgrade(tracker), fixed));
+        now.learn(part, one.into_iter());
+        // A round does not begin with a fill: the sweep before would not know that it is followed by one.
+        let holds = one.filter(|_| !now.pending.is_empty());
+        let (Some(tracker), Work::Device(_)) = (holds, &work) else {
+            self.passes(&mut recorder);
             return Some(work);
-        }
+        };
         recorder.count += 1;
-        let work = self.with_arrays(("fill_ghosts", recorded), touches, work, false);
-        let later = Later { name: "fill_ghosts", recorded, work: Some(work) };
+        let work = match self.with_arrays(("fill_ghosts", recorded), touches, work, false) {
+            Work::Device(work) => Some(work),
+            _ => None,
+        };
         let op = Op::Fill { tracker: tracker.clone(), fixed };
-        if let Some(round) = &mut recorder.rounds.round {
-            round.is_filled(tracker);
-            if !round.next().1 {
-                round.parts.push(Part::Fill(Arc::downgrade(tracker), fixed));
-            }
-            round.pending.push(HeldNode { made: Made::Later(later), op });
+        if let Some(now) = &mut recorder.rounds.now {
+            now.is_filled(tracker);
+            now.pending.push(Pending { name: "fill_ghosts", recorded, work, op });
         }
-        let ahead = self.goes_on(&mut recorder);
+        let ahead = self.came(&mut recorder);
         drop(recorder);
         ahead.iter().for_each(|node| self.wait_for_end(node));
         None
     }
 
     /// Work is recorded that no round has.
-    pub(super) fn round_ends(self: &Arc<Core>, recorder: &mut Recorder) {
-        if self.makes_rounds() {
-            self.break_round(recorder);
-            recorder.rounds.add(OTHER);
-            recorder.rounds.begin(None);
+    pub(super) fn round_other(self: &Arc<Core>, recorder: &mut Recorder) {
+        if self.makes_rounds()
+            && let Some(now) = self.expects(recorder, OTHER, |part| matches!(part, Part::Other))
+        {
+            now.learn(|| Part::Other, std::iter::empty());
+            self.passes(recorder);
         }
+    }
+
+    /// What is expected comes, and is not held back.
+    fn passes(self: &Arc<Core>, recorder: &mut Recorder) {
+        self.flush_round(recorder);
+        if let Some(now) = &mut recorder.rounds.now {
+            now.steps.forget();
+            now.came();
+        }
+        self.pays(recorder);
     }
 
     /// Whether the next part is held back: else it runs by itself. Before the first one, all that is open is started.
     fn begins(self: &Arc<Core>, recorder: &mut Recorder) -> bool {
-        let full = self.unfinished.is_full();
-        let Some(round) = &mut recorder.rounds.round else { return false };
-        if round.skips || (full && round.pending.is_empty()) {
-            round.skip();
-            return false;
+        match &recorder.rounds.now {
+            // Nothing that is held back changes who has room.
+            Some(now) if !now.pending.is_empty() => return true,
+            Some(now) if now.has_room() => {}
+            _ => return false,
         }
-        if round.pending.is_empty() {
-            self.close_all(recorder);
-            self.start_held(recorder, true);
-            recorder.fusing.forget();
-            self.wake_driver(recorder);
-        }
+        self.close_all(recorder);
+        self.start_held(recorder, true);
+        recorder.fusing.forget();
+        self.wake_driver(recorder);
         true
     }
 
-    /// A part was added: the round may be whole. Gives a node to wait for, if too many are under way.
-    fn goes_on(self: &Arc<Core>, recorder: &mut Recorder) -> Option<Arc<Node>> {
-        let round = recorder.rounds.round.as_mut()?;
-        (round.at, round.seen) = (round.at + 1, round.seen + 1);
-        if round.seen == round.period && !round.pays(self.rules.joins) {
-            self.break_round(recorder);
-            recorder.rounds.refuse();
+    /// Makes no more rounds of a loop that does not pay.
+    fn pays(self: &Arc<Core>, recorder: &mut Recorder) {
+        let Some(now) = recorder.rounds.now.as_mut() else { return };
+        now.refused |= now.seen == now.period && !pays(&now.parts, now.bytes, self.rules.joins);
+        if now.refused {
+            self.flush_round(recorder);
+            recorder.rounds.end();
+        }
+    }
+
+    /// A part was held back: that may be enough. Gives a node to wait for, if too many are under way.
+    fn came(self: &Arc<Core>, recorder: &mut Recorder) -> Option<Arc<Node>> {
+        recorder.rounds.now.as_mut()?.came();
+        self.pays(recorder);
+        let now = recorder.rounds.now.as_mut()?;
+        // A sweep knows which ghosts are filled next.
+        if now.pending.len() < now.goal || matches!(now.next(), Some(Part::Fill(..))) {
             return None;
         }
-        if round.at < round.length {
-            return None;
+        self.put_round(recorder, false);
+        let Rounds { under_way, .. } = &mut recorder.rounds;
+        under_way.retain(|node| !node.is_finished());
+        (under_way.len() > UNDER_WAY).then(|| under_way[0].clone())
+    }
+
+    /// What is held back does not wait for more.
+    pub(super) fn flush_round(self: &Arc<Core>, recorder: &mut Recorder) {
+        if !recorder.rounds.is_empty() {
+            self.put_round(recorder, true);
         }
-        round.at = 0;
-        if round.is_new() {
-            match round.touched() {
-                Some(arrays) => round.arrays = arrays,
-                None => {
-                    self.break_round(recorder);
-                    recorder.rounds.refuse();
-                    return None;
-                }
+    }
+
+    /// Makes a node of what is held back: of all of it, or of as much as steps run together.
+    fn put_round(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
+        let Some(mut now) = recorder.rounds.now.take() else { return };
+        if all {
+            now.ends();
+        }
+        match now.cut(self, all).filter(|_| !now.refused) {
+            Some(cut) if cut.runs == 0 => now.goal += now.periods(LENGTH),
+            Some(cut) if self.is_sure(&cut) => {
+                let rest = now.pending.split_off(cut.runs);
+                let pending = std::mem::replace(&mut now.pending, rest);
+                recorder.rounds.under_way.extend(self.start_round(&cut, pending));
+                now.goal = (2 * now.goal).min(now.periods(LENGTH));
+            }
+            _ => {
+                let held = std::mem::take(&mut now.pending).into_iter().map(|one| self.made(one));
+                recorder.fusing.held.extend(held);
+                self.start_held(recorder, true);
             }
         }
+        if all {
+            now.starts_anew();
+        }
+        recorder.rounds.now = Some(now);
+    }
+
+    /// Whether nothing that a round waits for can fail: that would fail all of it, also what does not need it.
+    fn is_sure(&self, cut: &Cut) -> bool {
         let mut before = Vec::new();
-        for array in &round.arrays {
+        for array in &cut.arrays {
             let Some(tracker) = array.tracker.upgrade() else { continue };
             array.regions.iter().for_each(|(region, _)| tracker.pending(Some(*region), false, &mut before));
         }
-        // What fails before it would fail all of it, also what does not need that.
-        if before.iter().any(|node| !node.is_sure()) {
-            self.break_round(recorder);
-            return None;
-        }
-        self.start_round(recorder)
+        before.iter().all(|node| node.is_sure())
     }
 
-    /// Makes a node of a whole round.
-    fn start_round(self: &Arc<Core>, recorder: &mut Recorder) -> Option<Arc<Node>> {
-        let round = recorder.rounds.round.as_mut()?;
-        let pending = std::mem::replace(&mut round.pending, Vec::with_capacity(round.length));
-        let Some(HeldNode { made: Made::Later(Later { name, recorded, .. }), .. }) = pending.first() else {
-            return None;
-        };
-        let plan = match round.plan.clone().filter(|_| !(round.changed || round.is_new())) {
-            Some(plan) => plan,
-            None => {
-                let (groups, _, known) = self.groups(&pending, true);
-                let shape = |(count, group): (usize, Option<_>)| (count, group.map(|group| Self::shape(&group)));
-                let plan = Arc::new(groups.into_iter().map(shape).collect::<Plan>());
-                round.plan = known.then(|| plan.clone());
-                (round.captured, round.changed) = (round.captured + 1, false);
-                plan
-            }
-        };
-        let node = Node::new(name, recorded, true, None);
+    /// Makes a node of a round.
+    fn start_round(self: &Arc<Core>, cut: &Cut, pending: Vec<Pending>) -> Option<Arc<Node>> {
+        let node = self.sure(pending.first()?, &cut.arrays);
+        let (tape, arrays, pieces) = (cut.tape.clone(), cut.touched(), cut.pieces(pending));
+        node.set_work(Work::Device(Box::new(move |queue| {
+            // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+            unsafe { tape.put(queue, arrays, pieces) }
+        })));
+        if node.release() {
+            self.start_node(node.clone());
+        }
+        Some(node)
+    }
+
+    /// The node of what was held back, by itself.
+    fn made(&self, mut held: Pending) -> HeldNode {
+        let node = self.sure(&held, &touched(&[&held.op]));
+        if let Some(work) = held.work.take() {
+            node.set_work(Work::Device(work));
+        }
+        HeldNode { node, op: held.op }
+    }
+
+    /// A node for this, and perhaps for more that was held back, which touches these. No cell of it can fail.
+    fn sure(&self, first: &Pending, arrays: &[Array]) -> Arc<Node> {
+        let node = Node::new(first.name, first.recorded, true, None);
         node.set_sure();
         self.unfinished.add();
         self.after_evictions(&node);
-        let mut arrays = Vec::with_capacity(round.arrays.len());
-        for Array { tracker, regions, filled, refilled } in &round.arrays {
-            // What is held back has it.
-            let Some(tracker) = tracker.upgrade() else { continue };
-            let mut modes = Vec::with_capacity(regions.len());
-            for (region, touch) in regions {
+        // What is held back has them.
+        let trackers: Vec<_> = arrays.iter().filter_map(|array| array.tracker.upgrade()).collect();
+        for (array, tracker) in arrays.iter().zip(&trackers) {
+            for (region, touch) in &array.regions {
                 let (read, write) = (touch.read.boxes(), touch.write.boxes());
                 for n in 0..read.len().max(write.len()) {
                     tracker.add(*region, &node, read.get(n).copied(), write.get(n).copied());
                 }
-                modes.push((*region, if touch.writes() { Mode::Update } else { Mode::Read }));
             }
             // It waits for those who read the ghosts too: see `OpenSweep::is_refilled`.
-            if *refilled {
-                touch_all(&node, &Touch::new(&tracker, None, Mode::Move));
+            if array.refilled {
+                touch_all(&node, &Touch::new(tracker, None, Mode::Move));
             }
-            arrays.push(RoundArray { tracker, regions: modes, filled: *filled });
         }
-        self.residents.use_now(&arrays.iter().map(|array| &array.tracker).collect::<Vec<_>>());
-        let (tape, captured) = (round.tape.clone(), round.captured);
-        node.set_work(Work::Device(Box::new(move |queue| {
-            // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-            unsafe { tape.put(queue, captured, arrays, move || pieces(pending, &plan)) }
-        })));
-        round.broken = 0;
-        round.under_way.retain(|node| !node.is_finished());
-        round.under_way.push_back(node.clone());
-        let ahead = (round.under_way.len() > UNDER_WAY).then(|| round.under_way[0].clone());
-        if node.release() {
-            self.start_node(node);
-        }
-        ahead
+        self.residents.use_now(&trackers.iter().collect::<Vec<_>>());
+        node
     }
-
-    /// What is held back of a round does not wait for the rest of it.
-    pub(super) fn break_round(self: &Arc<Core>, recorder: &mut Recorder) {
-        let Some(round) = recorder.rounds.round.as_mut().filter(|round| !round.pending.is_empty()) else { return };
-        let pending = std::mem::take(&mut round.pending);
-        round.at %= round.period;
-        round.skips = round.at != 0;
-        round.broken += 1;
-        if round.seen < 2 * round.period {
-            (round.seen, round.bytes, round.steps) = (0, 0, Fusing::default());
-        }
-        if round.broken >= BROKEN {
-            recorder.rounds.refuse();
-        }
-        recorder.fusing.held.extend(pending);
-        recorder.follows_last(None);
-        let mut held = std::mem::take(&mut recorder.fusing.held);
-        for one in &mut held {
-            self.made(one);
-        }
-        recorder.fusing.held = held;
-        self.start_held(recorder, true);
-    }
-}
-
-impl Round {
-    /// The ghosts of an array are filled after what was held back last.
-    fn is_filled(&mut self, tracker: &Arc<Tracker>) {
-        let before = (self.at + self.period - 1) % self.period;
-        let Some(HeldNode { op: Op::Sweep(sweep), .. }) = self.pending.last_mut() else { return };
-        let known = sweep.refilled.first().is_some_and(|storage| Arc::ptr_eq(storage, tracker.storage()));
-        if known || !sweep.array(tracker).is_some_and(|array| array.write) {
-            return;
-        }
-        let changed = Arc::new(sweep.with_filled(Some(tracker)));
-        if let Some(Part::Tile(part)) = self.parts.get_mut(before) {
-            part.sweep = Arc::downgrade(&changed);
-        }
-        *sweep = changed;
-    }
-}
-
-/// What the launches of a round are made of.
-fn pieces(pending: Vec<HeldNode>, plan: &Plan) -> Vec<Piece> {
-    let (mut pieces, mut held) = (Vec::with_capacity(plan.len()), pending.into_iter());
-    for (count, group) in plan {
-        let mut all = held.by_ref().take(*count);
-        let Some(HeldNode { made: Made::Later(later), op }) = all.next() else { continue };
-        match op {
-            Op::Sweep(sweep) => {
-                let steps = group.map(|(region, together)| {
-                    let others = all.by_ref().filter_map(|held| held.op.kernel().map(|sweep| sweep.launch.clone()));
-                    let launches = std::iter::once(sweep.launch.clone()).chain(others);
-                    (region, together, launches.take(together.kernels.max(together.steps as usize)).collect())
-                });
-                let Later { name, recorded, .. } = later;
-                pieces.push(Piece::Sweep { sweep, name, recorded, steps });
-            }
-            Op::Fill { .. } => pieces.extend(later.work.and_then(|work| match work {
-                Work::Device(fill) => Some(Piece::Fill(fill)),
-                _ => None,
-            })),
-            Op::Fold(..) => {}
-        }
-        all.for_each(drop);
-    }
-    pieces
 }

@@ -3,7 +3,7 @@
 //! computes them first, and then the others, while the strips travel (docs/decisions/0068-peer-copies.md).
 
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::driver::{Core, lock};
 use super::running::stream_after;
@@ -57,7 +57,8 @@ impl Borders {
 impl Core {
     /// Closes what is open before strips of these arrays are recorded, and tells sweeps that are still open that the
     /// ghosts of what they write are filled now. Says of each array whether such a sweep writes all its regions on the
-    /// device: that one brings them there. With borders, it computes the planes first that others wait for.
+    /// device: that one brings them there. With borders, sweeps that write the arrays later compute the planes first that
+    /// others wait for.
     pub fn close_before_strips(
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
@@ -68,20 +69,18 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
-        self.settle_held(&mut recorder);
+        self.flush_round(&mut recorder);
         let mut made = Vec::with_capacity(arrays.len());
         for tracker in arrays {
             let told = OpenSweep::tell_refilled(&mut recorder.open, tracker);
             let sweep = told.and_then(|number| recorder.open.get_mut(number));
             made.push(sweep.is_some_and(|sweep| {
-                if let Some(borders) = borders {
-                    sweep.work.edges = self.edges(sweep, borders);
-                }
                 let regions = sweep.work.array(tracker).map_or(0, |array| array.regions.len());
                 regions == tracker.boxes().len()
             }));
         }
         self.close_all(&mut recorder);
+        self.are_given(arrays, borders);
         let trackers = || arrays.iter().copied();
         if recorder.chain_of(trackers()).is_some() || recorder.fusing.holds(trackers()) {
             let why = "works on its arrays, or needs its results";
@@ -90,9 +89,23 @@ impl Core {
         made
     }
 
-    /// The planes that an open sweep is to compute first, if it can and that pays.
-    fn edges(&self, sweep: &OpenSweep, borders: &Borders) -> Option<Box<Edges>> {
+    /// Strips of these arrays are given, at these borders.
+    fn are_given(&self, arrays: &[&Arc<Tracker>], borders: Option<&Borders>) {
+        let mut given = lock(&self.given);
+        let is_of = |known: &Weak<Tracker>| arrays.iter().any(|tracker| known.as_ptr() == Arc::as_ptr(tracker));
+        given.retain(|(known, _)| known.strong_count() > 0 && !is_of(known));
+        let all = arrays.iter().zip(borders.into_iter().cycle());
+        given.extend(all.map(|(tracker, borders)| (Arc::downgrade(tracker), *borders)));
+    }
+
+    /// The planes that a sweep is to compute first, if it can and that pays: strips of what it writes were given before.
+    /// Whether they are given next is not asked, since by then it may have begun.
+    pub(super) fn edges(&self, sweep: &OpenSweep) -> Option<Edges> {
         let work = &sweep.work;
+        let writes = |tracker: &Weak<Tracker>| {
+            work.arrays.iter().any(|array| array.write && Arc::as_ptr(&array.tracker) == tracker.as_ptr())
+        };
+        let borders = lock(&self.given).iter().find(|(tracker, _)| writes(tracker)).map(|(_, borders)| *borders)?;
         let plain = sweep.ends.is_none()
             && work.listed.is_none()
             && work.launch.order().is_none()
@@ -113,7 +126,7 @@ impl Core {
         let depth = borders.depth.max(reach.unwrap_or(0));
         let bytes: u64 = work.arrays.iter().map(|array| array.tracker.storage().device_bytes() as u64).sum();
         let planes = borders.planes(depth).filter(|_| bytes >= self.rules.edges_from)?;
-        Some(Box::new(Edges { axis: borders.axis, planes }))
+        Some(Edges { axis: borders.axis, planes })
     }
 
     /// Records that strips are taken from another place.

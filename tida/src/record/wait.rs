@@ -202,7 +202,7 @@ impl Core {
         let mut nodes = Vec::new();
         {
             let mut recorder = lock(&self.recorder);
-            self.settle_held(&mut recorder);
+            self.flush_round(&mut recorder);
             for touch in touches {
                 touch.tracker.pending(touch.region, touch.mode.writes(), &mut nodes);
             }

@@ -29,8 +29,6 @@ pub(crate) struct Sweep {
     pub turn: Option<Pair>,
     /// Arrays that it writes and whose ghosts are filled next.
     pub refilled: Vec<Arc<Storage>>,
-    /// What it computes first, for other places.
-    pub edges: Option<Box<Edges>>,
 }
 
 /// Planes along an axis that a sweep computes before others.
@@ -60,7 +58,6 @@ impl Sweep {
             arrays: ArrayTouch::of(touches),
             turn: None,
             refilled: Vec::new(),
-            edges: None,
         }
     }
 

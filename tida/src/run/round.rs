@@ -33,14 +33,12 @@ pub(crate) struct RoundArray {
     pub filled: bool,
 }
 
-/// What the rounds of one program launch, if it is known.
+/// What a stretch of a loop launches, if it is known.
 #[derive(Debug, Default)]
 pub(crate) struct Tape(Mutex<Option<Known>>);
 
 #[derive(Debug)]
 struct Known {
-    /// The values that its kernels have captured, by number.
-    captured: u64,
     launches: Launches,
     /// The memory of each array, whether a fill of its ghosts is owed before, and what is owed after.
     arrays: Vec<(Weak<Memory>, bool, Option<Arc<Owed>>)>,
@@ -66,18 +64,18 @@ fn state_of(queue: &Queue<'_>, arrays: &[RoundArray]) -> Option<Vec<State>> {
 
 impl Known {
     /// Whether it is of such a state.
-    fn is_of(&self, captured: u64, state: &[State]) -> bool {
+    fn is_of(&self, state: &[State]) -> bool {
         let mut both = self.arrays.iter().zip(state);
         let same = both.all(|((memory, owes, _), (now, owed))| {
             std::ptr::eq(memory.as_ptr(), Arc::as_ptr(now)) && *owes == owed.is_some()
         });
-        self.captured == captured && self.arrays.len() == state.len() && same
+        self.arrays.len() == state.len() && same
     }
 }
 
 impl Tape {
-    /// Puts a round into a stream: as it is written down, if that is of the values that its kernels have `captured` and
-    /// of arrays that are where they were; else piece by piece, and writes it down.
+    /// Puts a round into a stream: as it is written down, if the arrays are where they were; else piece by piece, and
+    /// writes it down.
     ///
     /// # Errors
     /// Memory that the device does not have, and what it refuses.
@@ -87,7 +85,6 @@ impl Tape {
     pub unsafe fn put(
         &self,
         queue: &Queue<'_>,
-        captured: u64,
         arrays: Vec<RoundArray>,
         pieces: impl FnOnce() -> Vec<Piece>,
     ) -> Result<Done, Error> {
@@ -95,7 +92,7 @@ impl Tape {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let state = state_of(queue, &arrays);
         if let (Some(known), Some(state)) = (&mut *known, &state)
-            && known.is_of(captured, state)
+            && known.is_of(state)
         {
             // SAFETY: handed on.
             if let Some(done) = unsafe { known.again(queue, &arrays)? } {
@@ -118,7 +115,7 @@ impl Tape {
                 (Arc::downgrade(&memory), owes.is_some(), left)
             };
             let arrays = before.into_iter().zip(after).map(array).collect();
-            Known { captured, launches, arrays, fused }
+            Known { launches, arrays, fused }
         });
         Ok(Box::new(move || {
             let ended = ends.into_iter().map(|end| end()).fold(Ok(()), Result::and);
