@@ -6,7 +6,7 @@
 
 mod coded;
 mod cycle;
-mod edges;
+mod faces;
 mod join;
 mod lower;
 mod merge;
@@ -17,7 +17,7 @@ mod unroll;
 
 pub use coded::{Coded, NotCoded, coded};
 pub use cycle::{Cycle, cycle};
-pub use edges::{Edge, reads_beside, with_edges};
+pub use faces::{FaceKernel, reads_beside, with_faces};
 pub use join::{Joined, join, join_value};
 pub use lower::{Binding, LowerInput, lower, lower_group};
 pub use parts::parts_of_value;

@@ -70,7 +70,7 @@ pub(crate) struct Prepared {
     /// It and sweeps after it as one, by their kernels.
     pub joins: Joins,
     /// It and kernels that set ghosts beside what it leaves as one, by their kernels and on which sides.
-    pub edged: Joins,
+    pub with_faces: Joins,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
     /// Its constant tables, as captured values.
@@ -325,7 +325,7 @@ impl Prepared {
             from: None,
             cycles: Cycles::default(),
             joins: Joins::default(),
-            edged: Joins::default(),
+            with_faces: Joins::default(),
             coded: Mutex::default(),
             tables,
             parts: OnceLock::new(),

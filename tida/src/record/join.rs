@@ -74,7 +74,7 @@ impl OpenSweep {
 
     /// Whether it may run as one with others.
     pub(super) fn may_join(&self) -> bool {
-        self.is_plain() && self.edges.is_empty()
+        self.is_plain() && self.faces.is_empty()
     }
 
     /// The same, whatever ghosts it sets.

@@ -8,8 +8,8 @@
 pub(crate) mod chains;
 pub(crate) mod closing;
 pub(crate) mod driver;
-mod edges;
 pub(crate) mod ends;
+mod faces;
 pub(crate) mod folds;
 pub(crate) mod fuse;
 pub(crate) mod hybrid;

@@ -185,7 +185,7 @@ impl Core {
         tile.add_to(&mut work);
         work.touch(&beside);
         let sweep =
-            Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None, edges: Vec::new() });
+            Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None, faces: Vec::new() });
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
         self.wake_driver(&mut recorder);

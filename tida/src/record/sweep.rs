@@ -9,7 +9,7 @@ use super::ends::Ends;
 use super::hybrid::Pace;
 use super::recording::touch_all;
 use crate::device::plans::Hints;
-use crate::launch::edges::Edge;
+use crate::launch::faces::FaceLaunch;
 use crate::launch::quoted::KernelId;
 use crate::memory::node::Node;
 use crate::memory::touched::RegionTouch;
@@ -80,7 +80,7 @@ pub(crate) struct OpenSweep {
     /// The reduction that it does the work of.
     pub ends: Option<Ends>,
     /// Kernels that set ghosts beside what it leaves, whose work it does.
-    pub edges: Vec<Edge>,
+    pub faces: Vec<FaceLaunch>,
 }
 
 impl OpenSweep {

@@ -12,7 +12,7 @@ use crate::scalar::Value;
 
 /// A kernel that sets the ghosts beside the cells at one end of the last axis.
 #[derive(Clone, Copy, Debug)]
-pub struct Edge<'a> {
+pub struct FaceKernel<'a> {
     /// Its kernel, over those ghosts. It has one argument.
     pub kernel: &'a Kernel,
     /// From a ghost to the cell beside it along the last axis: 1 at the low end, -1 at the high one.
@@ -39,39 +39,39 @@ pub fn reads_beside(kernel: &Kernel, analysis: &Analysis, inwards: i64) -> bool 
 /// A sweep that writes its argument `written` in each cell of a domain, and then has each cell at an end of the last
 /// axis set the ghost beside it as these kernels would: nothing if they cannot be one.
 ///
-/// Its captured values are those of all, the sweep's first; then comes for each edge the coordinate of its cells along
+/// Its captured values are those of all, the sweep's first; then comes for each face the coordinate of its cells along
 /// the last axis (`i64`).
-pub fn with_edges(sweep: &Kernel, written: usize, edges: &[Edge<'_>]) -> Option<Kernel> {
+pub fn with_faces(sweep: &Kernel, written: usize, faces: &[FaceKernel<'_>]) -> Option<Kernel> {
     let ends = |kernel: &Kernel| holds(&kernel.body.block, &|kind| matches!(kind, StmtKind::Return(_)));
     let array = sweep.args.get(written).filter(|arg| arg.access == Access::Write)?;
-    let fits = |edge: &Edge<'_>| {
-        let alike = edge.kernel.rank == sweep.rank && edge.kernel.result == Type::unit() && edge.kernel.group.is_none();
-        let same = edge.kernel.args.first().is_some_and(|arg| arg.element == array.element && arg.rank == array.rank);
-        alike && same && !ends(edge.kernel)
+    let fits = |face: &FaceKernel<'_>| {
+        let alike = face.kernel.rank == sweep.rank && face.kernel.result == Type::unit() && face.kernel.group.is_none();
+        let same = face.kernel.args.first().is_some_and(|arg| arg.element == array.element && arg.rank == array.rank);
+        alike && same && !ends(face.kernel)
     };
-    if sweep.result != Type::unit() || sweep.group.is_some() || ends(sweep) || !edges.iter().all(fits) {
+    if sweep.result != Type::unit() || sweep.group.is_some() || ends(sweep) || !faces.iter().all(fits) {
         return None;
     }
     let mut made = sweep.clone();
     let last = sweep.rank.checked_sub(1)? as u32;
-    let mut blocks = Vec::with_capacity(edges.len());
+    let mut blocks = Vec::with_capacity(faces.len());
     let first = made.body.exprs.len();
-    for edge in edges {
+    for face in faces {
         let first = made.body.exprs.len();
-        let block = append(&mut made, edge.kernel, vec![written as u32]);
+        let block = append(&mut made, face.kernel, vec![written as u32]);
         // The cell of the sweep is so far inwards of the ghost.
-        outwards(&mut made.body, first, last, -edge.inwards);
+        outwards(&mut made.body, first, last, -face.inwards);
         blocks.push(block);
     }
     at_hand(&mut made.body, first, written as u32)?;
     let (long, bool) = (Type::Scalar(ScalarType::I64), Type::Scalar(ScalarType::Bool));
     for (number, block) in blocks.into_iter().enumerate() {
         let capture = made.captures.len() as u32;
-        made.captures.push(Capture::of_launch(format!("edge{number}"), long.clone()));
+        made.captures.push(Capture::of_launch(format!("face{number}"), long.clone()));
         let span = block.first().map_or_else(Span::default, |stmt| stmt.span);
         let mut push = |ty: &Type, kind: ExprKind| push(&mut made.body, ty, span, kind);
-        let (at, edge) = (push(&long, ExprKind::Coordinate(last)), push(&long, ExprKind::Capture(capture)));
-        let is_at = push(&bool, ExprKind::Compare(CompareOp::Eq, at, edge));
+        let (at, face) = (push(&long, ExprKind::Coordinate(last)), push(&long, ExprKind::Capture(capture)));
+        let is_at = push(&bool, ExprKind::Compare(CompareOp::Eq, at, face));
         made.body.block.push(Stmt { span, kind: StmtKind::If(is_at, block, Vec::new()) });
     }
     Some(made)

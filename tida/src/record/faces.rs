@@ -1,5 +1,5 @@
 //! Kernels that set ghosts right after the sweep that wrote the cells beside them: the sweep does their work too
-//! (`launch/edges.rs`).
+//! (`launch/faces.rs`).
 //!
 //! Nothing waits for it: the sweep is open until something else is recorded, which such a kernel is. It has no node.
 //! That of the sweep waits for those who read the ghosts before, and is waited for by those who read them later.
@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use super::driver::{Core, Recorder};
 use super::recording::{TileWork, add_touches};
-use crate::launch::edges::{Edge, may_set};
+use crate::launch::faces::{FaceLaunch, may_set};
 use crate::launch::step::Launch;
 use crate::memory::tracker::BoxTouch;
 use crate::run::steps::identity;
 
 /// Kernels whose work a sweep does, at most: with both faces of the axis it took 655 µs where it takes 579 with one,
-/// 566 with none, and a face by itself 25 (docs/decisions/0073-edges.md).
+/// 566 with none, and a face by itself 25 (docs/decisions/0073-faces.md).
 const MOST: usize = 1;
 
 impl Core {
@@ -33,7 +33,7 @@ impl Core {
         let usual = sweep.is_plain() && sweep.ends.is_none() && sweep.key.on_device && tile.after.is_empty();
         let alone = usual
             && sweep.work.refilled.is_empty()
-            && sweep.edges.len() < MOST
+            && sweep.faces.len() < MOST
             && tile.listed.is_none()
             && tile.pace.is_none();
         if !(whole && alone && *region == tile.region && identity(&touch.tracker) == *array) {
@@ -42,7 +42,7 @@ impl Core {
         if !may_set(&*sweep.work.launch, *array, &sweep.key.args) {
             return false;
         }
-        let Some(edge) = Edge::new(launch, (tile.region, tile.cells), domain) else { return false };
+        let Some(face) = FaceLaunch::new(launch, (tile.region, tile.cells), domain) else { return false };
         let asked = &tile.key;
         if asked.block.is_some() || asked.march.is_some() || asked.cache != Default::default() {
             return false;
@@ -51,7 +51,7 @@ impl Core {
         let writes: Vec<BoxTouch> = writes.map(|touch| BoxTouch { read: None, ..touch.clone() }).collect();
         add_touches(&sweep.node, &writes);
         sweep.work.touch(&writes);
-        sweep.edges.push(edge);
+        sweep.faces.push(face);
         // Steps before it and after it are no steps of one launch.
         recorder.fusing.opened(tile, &**launch, sweep.node.number);
         true

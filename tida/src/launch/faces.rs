@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::ir::{self, Access, reads_beside, with_edges};
+use tida_kernels::ir::{self, Access, reads_beside, with_faces};
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
@@ -26,7 +26,7 @@ use crate::memory::node::{Done, Queue};
 const LAST: usize = 3;
 
 /// A kernel that sets the ghosts beyond one face of the last axis.
-pub(crate) struct Edge {
+pub(crate) struct FaceLaunch {
     pub launch: Arc<dyn Launch>,
     /// The ghosts, with their region.
     pub ghosts: (usize, GridBox<4>),
@@ -34,9 +34,9 @@ pub(crate) struct Edge {
     pub inwards: i64,
 }
 
-impl Edge {
+impl FaceLaunch {
     /// A kernel over these ghosts of a domain, if each of them follows from the cell beside it alone.
-    pub fn new(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &GridBox<4>) -> Option<Edge> {
+    pub fn new(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &GridBox<4>) -> Option<FaceLaunch> {
         let cells = &ghosts.1;
         let across = (0..LAST).all(|axis| (cells.lo[axis], cells.hi[axis]) == (domain.lo[axis], domain.hi[axis]));
         let inwards = match (cells.lo[LAST], cells.hi[LAST]) {
@@ -46,7 +46,7 @@ impl Edge {
         };
         let kernel = launch.beside()?.prepared;
         let near = across && reads_beside(&kernel.kernel, &kernel.analysis, inwards);
-        near.then(|| Edge { launch: launch.clone(), ghosts, inwards })
+        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, inwards })
     }
 
     /// Coordinate of the cells beside its ghosts.
@@ -76,21 +76,25 @@ type Swept<'a> = (&'a Arc<dyn Launch>, &'a [(usize, GridBox<4>)]);
 ///
 /// # Safety
 /// As [`Launch::enqueue`] of all of them.
-pub(crate) unsafe fn enqueue_with_edges(sweep: Swept<'_>, edges: &[Edge], queue: &Queue<'_>) -> Result<Done, Error> {
+pub(crate) unsafe fn enqueue_with_faces(
+    sweep: Swept<'_>,
+    faces: &[FaceLaunch],
+    queue: &Queue<'_>,
+) -> Result<Done, Error> {
     let (launch, boxes) = sweep;
     // SAFETY: handed on.
-    if let Some(done) = unsafe { as_one(sweep, edges, queue) } {
+    if let Some(done) = unsafe { as_one(sweep, faces, queue) } {
         if done.is_ok() {
-            queue.device.counts.joined(edges.len() as u64);
+            queue.device.counts.joined(faces.len() as u64);
         }
         return done;
     }
     let ends = queue.enqueue(|| {
-        // SAFETY: handed on; what an edge reads is written before it in this stream.
+        // SAFETY: handed on; what a face reads is written before it in this stream.
         let mut ends = vec![unsafe { launch.clone().enqueue(queue, boxes)? }];
-        for edge in edges {
+        for face in faces {
             // SAFETY: as above.
-            ends.push(unsafe { edge.launch.clone().enqueue(queue, &[edge.ghosts])? });
+            ends.push(unsafe { face.launch.clone().enqueue(queue, &[face.ghosts])? });
         }
         Ok(ends)
     })?;
@@ -100,15 +104,15 @@ pub(crate) unsafe fn enqueue_with_edges(sweep: Swept<'_>, edges: &[Edge], queue:
 /// The same as one launch; none if nothing was launched.
 ///
 /// # Safety
-/// As [`enqueue_with_edges`].
-unsafe fn as_one((launch, boxes): Swept<'_>, edges: &[Edge], queue: &Queue<'_>) -> Option<Result<Done, Error>> {
+/// As [`enqueue_with_faces`].
+unsafe fn as_one((launch, boxes): Swept<'_>, faces: &[FaceLaunch], queue: &Queue<'_>) -> Option<Result<Done, Error>> {
     let launches: Vec<Arc<dyn Launch>> =
-        [launch].into_iter().chain(edges.iter().map(|edge| &edge.launch)).cloned().collect();
-    let kernel = prepared(&**launch, edges)?;
-    let steps = edges.iter().map(|edge| edge.launch.beside()).collect::<Option<SmallVec<[_; 2]>>>()?;
+        [launch].into_iter().chain(faces.iter().map(|face| &face.launch)).cloned().collect();
+    let kernel = prepared(&**launch, faces)?;
+    let steps = faces.iter().map(|face| face.launch.beside()).collect::<Option<SmallVec<[_; 2]>>>()?;
     let mut captures = together([launch.part()?].into_iter().chain(steps));
-    let at = |edge: &Edge| CapturedValue::Scalar(Value::from_bits(ScalarType::I64, edge.cells_at() as u64));
-    captures.list.extend(edges.iter().map(at));
+    let at = |face: &FaceLaunch| CapturedValue::Scalar(Value::from_bits(ScalarType::I64, face.cells_at() as u64));
+    captures.list.extend(faces.iter().map(at));
     let both = || SweepLaunch::usual(&kernel, &captures, NativeForm { sweeps: &launches, fold: None });
     if queue.device.compiler().is_beside() {
         let both = both().at(queue, args(&launches, &kernel));
@@ -126,18 +130,18 @@ unsafe fn as_one((launch, boxes): Swept<'_>, edges: &[Edge], queue: &Queue<'_>) 
     }
 }
 
-/// The kernel of a sweep and its edges; none if they cannot be one.
-fn prepared(sweep: &dyn Launch, edges: &[Edge]) -> Option<Arc<Prepared>> {
+/// The kernel of a sweep and its faces; none if they cannot be one.
+fn prepared(sweep: &dyn Launch, faces: &[FaceLaunch]) -> Option<Arc<Prepared>> {
     let of = sweep.part()?.prepared;
-    let steps = edges.iter().map(|edge| edge.launch.beside()).collect::<Option<SmallVec<[_; 2]>>>()?;
+    let steps = faces.iter().map(|face| face.launch.beside()).collect::<Option<SmallVec<[_; 2]>>>()?;
     let written = of.kernel.args.iter().position(|arg| arg.access == Access::Write)?;
-    let ends = edges.iter().map(|edge| usize::from(edge.inwards > 0));
+    let ends = faces.iter().map(|face| usize::from(face.inwards > 0));
     let key = (steps.iter().map(|step| Arc::as_ptr(step.prepared) as usize).collect(), ends.collect());
-    let mut made = of.edged.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut made = of.with_faces.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || {
-        let edges = steps.iter().zip(edges);
-        let edges = edges.map(|(step, edge)| ir::Edge { kernel: &step.prepared.kernel, inwards: edge.inwards });
-        let kernel = with_edges(&of.kernel, written, &edges.collect::<SmallVec<[_; 2]>>())?;
+        let faces = steps.iter().zip(faces);
+        let faces = faces.map(|(step, face)| ir::FaceKernel { kernel: &step.prepared.kernel, inwards: face.inwards });
+        let kernel = with_faces(&of.kernel, written, &faces.collect::<SmallVec<[_; 2]>>())?;
         let arguments = (0..kernel.args.len()).map(|number| (0, number)).collect();
         let mut made = Prepared::proven(kernel).ok()?;
         // A thread has one cell of a row, and positions of its own.
