@@ -10,7 +10,7 @@ use tida_kernels::analysis::analyse;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Kernel};
-use tida_kernels::plan::lines::columns;
+use tida_kernels::plan::lines::{ahead, columns, ring};
 use tida_kernels::plan::{Along, Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
@@ -103,7 +103,7 @@ fn emitted(kernel: &Kernel, plan: &Plan) -> String {
 fn each(mut run: impl FnMut(usize, Along)) {
     for rank in 1..=4 {
         for axis in 0..rank as u32 {
-            [false, true].into_iter().for_each(|backward| run(rank, Along { axis, backward, columns: 0 }));
+            [false, true].into_iter().for_each(|backward| run(rank, Along::new(axis, backward)));
         }
     }
 }
@@ -157,7 +157,7 @@ fn cuda_takes_lines() {
 /// One text, in both languages.
 #[test]
 fn texts_stay_as_they_are() {
-    let along = Along { axis: 1, backward: true, columns: 0 };
+    let along = Along::new(1, true);
     let kernel = recurrence(3, along, F64, None);
     let launch = launch(&kernel, &[2, 2, 2], along, false, &mut Rng(5));
     for (dialect, name) in [(Dialect::Cuda, "cuda"), (Dialect::OpenCl, "opencl")] {
@@ -175,15 +175,17 @@ fn chunks_have_the_bits_of_the_interpreter() {
         for (backward, leaves) in [false, true].into_iter().flat_map(|b| [(b, None), (b, Some(false)), (b, Some(true))])
         {
             turn += 1;
-            let along = Along { axis: rank as u32 - 1, backward, columns: 0 };
+            let along = Along::new(rank as u32 - 1, backward);
             let kernel = recurrence(rank, along, if turn % 2 == 0 { F32 } else { F64 }, leaves);
             let along = Along { columns: columns(&kernel, &analyse(&kernel), &along), ..along };
             assert_eq!(along.columns, 32);
+            assert_eq!(ring(&kernel, &analyse(&kernel), &along, Dialect::OpenCl), 1);
             let extent = [vec![2, 3, 33, 9], vec![2, 35, 65], vec![40, 71]][4 - rank].clone();
             let launch = launch(&kernel, &extent, along, turn % 2 == 0, &mut rng);
             let wanted = expected(&kernel, &launch, along);
-            for (narrow, columns) in [(true, 32), (false, 8)] {
-                let along = Along { columns, ..along };
+            let all = [(true, 32, 1), (false, 8, 3), (true, 16, 4)];
+            for (narrow, columns, rings) in all.into_iter().filter(|(_, columns, _)| turn % 3 > 0 || *columns == 16) {
+                let along = Along { columns, ring: rings, ..along };
                 let plain = Plan { narrow, ..planned(&kernel, &launch, Dialect::OpenCl, along, false) };
                 let plan = Plan { block: Plan::mapping_of_lines(&along), ..plain };
                 let source = source(&kernel, &plan);
@@ -194,11 +196,52 @@ fn chunks_have_the_bits_of_the_interpreter() {
                 for (a, b) in contents(&wanted, 0).into_iter().zip(contents(&found.grids, 0)) {
                     assert!(same(a.2, b.2), "{along:?} at {:?}: {:?}, not {:?}\n{}", a.0, b.2, a.2, source.text);
                 }
+                let along = Along { columns: 32, ..along };
+                let along = Along { ring: ring(&kernel, &analyse(&kernel), &along, Dialect::Cuda), ..along };
+                assert_eq!(along.ring, if turn % 2 == 0 { 3 } else { 2 });
                 let cuda = Plan { block: plan.block, ..planned(&kernel, &launch, Dialect::Cuda, along, false) };
+                assert!(emitted(&kernel, &cuda).contains("tida_commit"));
                 nvrtc::compile(&emitted(&kernel, &Plan { by_value: if cuda.many { 4 } else { 0 }, ..cuda }));
             }
         }
     }
+}
+
+/// What comes next is fetched into registers: lines of fewer cells than that, of as many, and of more.
+#[test]
+fn cells_ahead_have_the_bits_of_the_interpreter() {
+    let mut rng = Rng(21);
+    let mut turn = 0;
+    each(|rank, along| {
+        for (cells, leaves) in [(3, None), (4, Some(false)), (22, None), (37, Some(false)), (9, Some(true))] {
+            turn += 1;
+            if turn % 3 > 0 {
+                continue;
+            }
+            let kernel = recurrence(rank, along, if turn % 2 == 0 { F32 } else { F64 }, leaves);
+            assert!(ahead(&kernel, &analyse(&kernel), &along, 1000) >= 4);
+            assert_eq!(ahead(&kernel, &analyse(&kernel), &along, 1 << 20), 0);
+            let along = Along { ahead: [4, 1, 8, 16][turn / 3 % 4], ..along };
+            let mut extent = vec![2, 3, 2, 5][4 - rank..].to_vec();
+            extent[along.axis as usize] = cells;
+            let launch = launch(&kernel, &extent, along, turn % 2 == 0, &mut rng);
+            let wanted = expected(&kernel, &launch, along);
+            let plain = planned(&kernel, &launch, Dialect::OpenCl, along, false);
+            let plan = Plan { narrow: turn % 4 < 2, block: Plan::mapping_of_lines(&along), ..plain };
+            let source = source(&kernel, &plan);
+            assert_eq!(source.text.contains("next_f"), leaves != Some(true), "{}", source.text);
+            let mut found = launch.clone();
+            let (_, raised) = pocl::run(&kernel, &plan, &source, &mut found, 0);
+            assert!(raised.is_none(), "{}", source.text);
+            for (a, b) in contents(&wanted, 0).into_iter().zip(contents(&found.grids, 0)) {
+                assert!(same(a.2, b.2), "{along:?} at {:?}: {:?}, not {:?}\n{}", a.0, b.2, a.2, source.text);
+            }
+            if turn % 4 == 0 {
+                let cuda = Plan { block: plan.block, ..planned(&kernel, &launch, Dialect::Cuda, along, false) };
+                nvrtc::compile(&emitted(&kernel, &Plan { by_value: if cuda.many { 4 } else { 0 }, ..cuda }));
+            }
+        }
+    });
 }
 
 /// Lines along other axes, of one axis, of elements of several components, and of what is read under a condition alone
@@ -206,7 +249,7 @@ fn chunks_have_the_bits_of_the_interpreter() {
 #[test]
 fn other_lines_go_cell_by_cell() {
     let of = |rank: usize, axis: u32, element: ElementType| {
-        let along = Along { axis, backward: false, columns: 0 };
+        let along = Along::new(axis, false);
         let kernel = recurrence(rank, along, element, None);
         columns(&kernel, &analyse(&kernel), &along)
     };
@@ -216,12 +259,12 @@ fn other_lines_go_cell_by_cell() {
 /// A thread takes a line: there are as many threads as lines.
 #[test]
 fn threads_cover_lines() {
-    let kernel = recurrence(3, Along { axis: 2, backward: false, columns: 0 }, F64, None);
-    let along = Along { axis: 2, backward: false, columns: 0 };
+    let kernel = recurrence(3, Along::new(2, false), F64, None);
+    let along = Along::new(2, false);
     let launch = launch(&kernel, &[2, 2, 2], along, false, &mut Rng(5));
     let plan = Plan { block: [64, 1, 1], ..planned(&kernel, &launch, Dialect::Cuda, along, false) };
     assert_eq!(plan.blocks(&[5, 130, 1000]), [3, 5, 1]);
-    let along = Some(Along { axis: 0, backward: false, columns: 0 });
+    let along = Some(Along::new(0, false));
     assert_eq!(Plan { along, ..plan.clone() }.blocks(&[5, 130, 1000]), [16, 130, 1]);
     assert_eq!(Plan { along, ..plan.clone() }.blocks(&[5]), [1, 1, 1]);
     assert_eq!(Plan { along, ..plan }.blocks(&[0, 3, 3]), [0, 0, 0]);

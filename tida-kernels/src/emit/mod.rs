@@ -10,11 +10,15 @@ mod absent;
 #[cfg(feature = "emit")]
 mod access;
 #[cfg(feature = "emit")]
+mod ahead;
+#[cfg(feature = "emit")]
 mod body;
 #[cfg(feature = "emit")]
 mod cache;
 #[cfg(feature = "emit")]
 mod carried;
+#[cfg(feature = "emit")]
+mod chunks;
 #[cfg(feature = "emit")]
 mod coarse;
 #[cfg(feature = "emit")]

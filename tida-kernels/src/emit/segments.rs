@@ -112,10 +112,11 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
     outer(shared, text, &along_z, &axes);
     if let [.., axis, _] = axes[..] {
         let t = numbered(shared, axis);
-        let cell = coloured(shared, axis, int(&dialect.place(1, y)));
+        let place = if shared.plan.has_chunks() { dialect.block(1) } else { dialect.place(1, y) };
+        let cell = coloured(shared, axis, int(&place));
         text.line(format!("const i32 {t} = {cell};"));
     }
-    if shared.plan.along.is_some() {
+    if shared.plan.along.is_some() && !shared.plan.has_chunks() {
         // Each line has one thread, also where a block is asked for that has more.
         let spare = (axes.len()..3).filter(|n| [x, y, z][*n] > 1 || *n == 0);
         let tests: Vec<String> = spare.map(|n| format!("{} != 0", dialect.thread(n))).collect();
@@ -138,7 +139,7 @@ pub(super) fn threads(shared: &mut Shared<'_>, text: &mut Text) {
         text.line(format!("const i32 {start} = {stretch} * {march};"));
     }
     // Threads of chunks without a line of their own help to fetch and to store.
-    let chunks = shared.plan.along.is_some_and(|along| along.columns > 0);
+    let chunks = shared.plan.has_chunks();
     let all = if chunks { axes.len().saturating_sub(1) } else { axes.len() };
     let tests: Vec<String> = axes
         .into_iter()

@@ -167,6 +167,18 @@ pub struct Along {
     pub backward: bool,
     /// Columns of the chunks in which lines along the last axis go through memory that threads share; 0 if they do not.
     pub columns: u32,
+    /// How many of these chunks lie there at once: the next ones are on their way while one is worked on.
+    pub ring: u32,
+    /// Cells of a line that a thread fetches into registers while it computes those before them; 0 if it reads each
+    /// where it needs it.
+    pub ahead: u32,
+}
+
+impl Along {
+    /// Cell by cell, from memory.
+    pub fn new(axis: u32, backward: bool) -> Along {
+        Along { axis, backward, columns: 0, ring: 1, ahead: 0 }
+    }
 }
 
 /// Threads of a block where nothing else is asked for.
@@ -225,13 +237,22 @@ impl Plan {
 
     /// The same for threads that each take a line.
     pub fn mapping_of_lines(along: &Along) -> [u32; 3] {
-        [if along.columns > 0 { lines::ROWS } else { LINES }, 1, 1]
+        match along {
+            Along { columns: 1.., .. } => [lines::ROWS, lines::WARPS, 1],
+            Along { ahead: 1.., .. } => [lines::ROWS, 1, 1],
+            _ => [LINES, 1, 1],
+        }
     }
 
     /// The axes of a kernel of so many axes along which threads lie beside one another, the slowest first.
     pub fn axes(&self, rank: usize) -> Vec<usize> {
         let runs = |axis: usize| self.along.is_some_and(|along| along.axis as usize == axis);
         (0..rank).filter(|axis| !runs(*axis)).collect()
+    }
+
+    /// Whether lines go chunk by chunk through memory that the threads of a block share.
+    pub fn has_chunks(&self) -> bool {
+        self.along.is_some_and(|along| along.columns > 0)
     }
 
     /// Whether cells may read others of what the sweep writes.
@@ -265,6 +286,8 @@ impl Plan {
     /// Cells of a block along x, y and z, in plans whose threads do not march.
     pub fn span(&self) -> [u32; 3] {
         let ([x, y, z], [along_x, along_y]) = (self.block, self.cells_of_thread());
+        // Warps beside the first one have no lines of their own.
+        let y = if self.has_chunks() { 1 } else { y };
         [x * along_x, y * along_y, z]
     }
 

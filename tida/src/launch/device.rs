@@ -545,7 +545,11 @@ impl DeviceLaunch<'_> {
             }
         }
         let chunks = facts.gpu && !self.checked && !self.prepared.is_coded && wish.block.is_none();
-        let along = self.order.map(|order| along(&order, self.prepared, chunks));
+        let along = self.order.map(|order| {
+            let axis = (order.axis + self.prepared.kernel.rank).saturating_sub(4);
+            let lines = cells / extent.get(axis).map_or(1, |n| (*n).max(1) as u64);
+            along(&order, self.prepared, chunks.then_some((lines, facts.dialect)))
+        });
         let tiles = self.tiles(wish, facts, (extent, cells));
         let march = self.march(wish, facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);

@@ -3,8 +3,7 @@
 use smallvec::SmallVec;
 use tida_kernels::element::ElementType;
 use tida_kernels::emit::Field;
-use tida_kernels::plan::lines::columns;
-use tida_kernels::plan::{Along, Colours, Plan, SEGMENT};
+use tida_kernels::plan::{Along, Colours, Dialect, Plan, SEGMENT, lines};
 
 use super::device::{DeviceArg, DeviceArray, DeviceLaunch};
 use super::prepare::Prepared;
@@ -13,11 +12,19 @@ use crate::memory::layout::WideRegion;
 use crate::program::colour::CellColour;
 use crate::program::order::Order;
 
-/// How the cells of a kernel run along an axis; in chunks, if they may.
-pub(super) fn along(Order { axis, backward }: &Order, prepared: &Prepared, chunks: bool) -> Along {
+/// How the cells of a kernel run along an axis; in chunks or ahead of their use, where so many lines may.
+pub(super) fn along(Order { axis, backward }: &Order, prepared: &Prepared, lines: Option<(u64, Dialect)>) -> Along {
     let axis = (axis + prepared.kernel.rank).saturating_sub(4) as u32;
-    let along = Along { axis, backward: *backward, columns: 0 };
-    Along { columns: if chunks { columns(&prepared.kernel, &prepared.analysis, &along) } else { 0 }, ..along }
+    let mut along = Along::new(axis, *backward);
+    if let Some((lines, dialect)) = lines {
+        let (kernel, analysis) = (&prepared.kernel, &prepared.analysis);
+        along.columns = lines::columns(kernel, analysis, &along);
+        along.ring = lines::ring(kernel, analysis, &along, dialect);
+        if along.columns == 0 {
+            along.ahead = lines::ahead(kernel, analysis, &along, lines);
+        }
+    }
+    along
 }
 
 impl DeviceLaunch<'_> {
