@@ -2,6 +2,7 @@
 
 mod builder;
 mod describe;
+mod exchange;
 pub(crate) mod settings;
 
 pub use crate::bytes::IntoBytes;
@@ -11,6 +12,7 @@ pub use crate::device::timeline::{Busy, Span, SpanKind, Stats, Timeline};
 pub use crate::record::models;
 pub use crate::run::streamed::{Streamed, StreamedBy};
 pub use builder::{Compile, Device, Fuse, Ranks, TileAccBuilder};
+pub use exchange::ToldLater;
 
 use std::borrow::Cow;
 use std::ops::Range;

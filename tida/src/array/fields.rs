@@ -72,11 +72,15 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// assert_eq!(TileArray::<f64, 3>::fields()[0].name(), "");
     /// ```
     pub fn fields() -> Vec<Field> {
-        let mut fields = Vec::new();
-        let mut next = 0;
-        walk(&T::TYPE, "", &[], &mut next, &mut fields);
-        fields
+        fields_of(&T::TYPE)
     }
+}
+
+/// See [`TileArray::fields`].
+pub(super) fn fields_of(element: &ElementType) -> Vec<Field> {
+    let (mut fields, mut next) = (Vec::new(), 0);
+    walk(element, "", &[], &mut next, &mut fields);
+    fields
 }
 
 /// Adds the components of an element, which lies at `name` and in arrays of such `shape`, to its fields.

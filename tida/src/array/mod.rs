@@ -8,6 +8,7 @@ mod convert;
 mod copy;
 mod fields;
 mod files;
+mod gathered;
 mod ghosts;
 mod host;
 mod later;

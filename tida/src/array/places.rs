@@ -268,24 +268,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
     }
 
-    /// The part that has all of a box, where that is one; the array itself, if it lies on one place.
-    ///
-    /// # Errors
-    /// A box of several parts.
-    pub(super) fn with_all(&self, cells: &GridBox<D>, tried: &str) -> Result<&TileArray<T, D>, Error> {
-        self.check_box_here(cells, tried)?;
-        match self.of_parts(cells).as_slice() {
-            [] => Ok(self.parts.first().unwrap_or(self)),
-            [(number, _)] => Ok(&self.parts[*number]),
-            parts => Err(Error::new(
-                ErrorKind::Argument,
-                tried,
-                format!("that the box {:?}..{:?} lies on {} places", cells.lo, cells.hi, parts.len()),
-                "take the parts of the box on each place for themselves, or use `read_box`",
-            )),
-        }
-    }
-
     /// Starts what all places have recorded: the host is about to wait for one of them, whose work may need theirs.
     ///
     /// # Errors

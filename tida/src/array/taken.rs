@@ -1,12 +1,12 @@
 //! Values for files and other programs, as bytes: taken in the order of recorded work, and set from the host.
 
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tida_kernels::element::{ElementType, ScalarType};
 
 use super::TileArray;
-use super::fields::Field;
+use super::fields::{Field, fields_of};
 use super::host::position;
 use super::npy::stream::{Component, Values, components};
 use crate::acc::TileAcc;
@@ -19,6 +19,7 @@ use crate::memory::slab::each_slab;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch};
 use crate::parallel;
+use crate::ranks::Bytes;
 use crate::record::wait::{InKernel, outside_kernels};
 
 /// Recorded work that the host can wait for. See [`TileArray::with_box_later`].
@@ -27,38 +28,111 @@ use crate::record::wait::{InKernel, outside_kernels};
 #[derive(Clone)]
 pub struct Recorded {
     acc: TileAcc,
-    node: Arc<Node>,
+    /// Each with the accelerator of its place. None where other ranks do all of it.
+    nodes: Vec<(TileAcc, Arc<Node>)>,
 }
 
 impl Recorded {
+    /// Work on several places, or on none of this rank.
+    pub(super) fn of(acc: &TileAcc, nodes: Vec<(TileAcc, Arc<Node>)>) -> Recorded {
+        Recorded { acc: acc.clone(), nodes }
+    }
+
     /// Waits until the work has run.
     ///
     /// # Errors
     /// Its failure, or that of work that it depends on; it did not run then.
     #[track_caller]
     pub fn wait(&self) -> Result<(), Error> {
-        self.acc.wait_node(&self.node)
+        // It may need what other places have recorded.
+        self.acc.flush()?;
+        self.nodes.iter().try_for_each(|(acc, node)| acc.wait_node(node))
     }
 
     /// Whether it has run, or failed.
     pub fn is_done(&self) -> bool {
-        self.node.is_finished()
+        self.nodes.iter().all(|(_, node)| node.is_finished())
     }
 }
 
 impl std::fmt::Debug for Recorded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Recorded").field("work", &self.node.name).field("done", &self.is_done()).finish()
+        let work = self.nodes.first().map(|(_, node)| node.name);
+        f.debug_struct("Recorded").field("work", &work).field("done", &self.is_done()).finish()
     }
 }
 
 /// The values of a box of cells, for as long as [`TileArray::with_box_later`] calls its closure.
 pub struct BoxView<'a, const D: usize> {
-    cells: GridBox<D>,
+    pub(super) cells: GridBox<D>,
     /// What values are; memory may hold codes of them.
-    element: ElementType,
-    layout: &'a Layout<D>,
-    storage: &'a Storage,
+    pub(super) element: ElementType,
+    /// What the box consists of, in the order of its rows.
+    pub(super) pieces: &'a [Piece<D>],
+}
+
+/// A part of a box: a run of its planes along the first axis.
+pub(super) struct Piece<const D: usize> {
+    pub cells: GridBox<D>,
+    pub held: Held<D>,
+}
+
+/// Where the values of a part of a box are.
+pub(super) enum Held<const D: usize> {
+    /// In an array's memory.
+    Array(Arc<Layout<D>>, Arc<Storage>),
+    /// Packed by another place, or by another rank: one field after the other.
+    Given(Arc<OnceLock<Bytes>>),
+}
+
+impl<const D: usize> Piece<D> {
+    /// Copies a field, on this thread alone or on all of the pool that calls this.
+    pub fn copy(&self, element: &ElementType, field: &Field, to: &mut [u8], together: bool) -> Result<(), Error> {
+        let components = checked(element, &self.cells, field, to.len(), "copy")?;
+        let (layout, storage) = match &self.held {
+            Held::Array(layout, storage) => (layout, storage),
+            Held::Given(bytes) => {
+                let before = fields_of(element).into_iter().take_while(|other| other != field);
+                let first = before.map(|other| other.bytes()).sum::<usize>() * self.cells.cells();
+                let given = bytes.get().and_then(|bytes| bytes.as_slice().get(first..first + to.len()));
+                let found = || "values of another place that are not there";
+                let none = || Error::new(ErrorKind::Ranks, "copy the values of a box", found(), "report this");
+                to.copy_from_slice(given.ok_or_else(none)?);
+                return Ok(());
+            }
+        };
+        let values = Values { layout, storage, components: &components };
+        let Some(backing) = storage.backing() else {
+            if !together {
+                // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes
+                // there waits for what calls this.
+                unsafe { values.get_box(&self.cells, to) };
+                return Ok(());
+            }
+            let (axis, bytes) = layers(&self.cells, field.bytes());
+            let count = PIECE.div_ceil(bytes.max(1));
+            parallel::each_piece(to, count * bytes, &|number, to| {
+                let mut cells = self.cells;
+                cells.lo[axis] += (number * count) as i64;
+                cells.hi[axis] = cells.hi[axis].min(cells.lo[axis] + count as i64);
+                // SAFETY: as above.
+                unsafe { values.get_box(&cells, to) };
+            });
+            return Ok(());
+        };
+        // A disk is no faster for several threads.
+        let bytes = field.bytes();
+        let get = |slab: &Layout<D>, storage: &Storage, _: usize, part: GridBox<4>| {
+            let values = Values { layout: slab, storage, components: &components };
+            for (row, first) in rows(&self.cells, &part) {
+                // SAFETY: as above, of the slab.
+                unsafe { values.get_box(&row, &mut to[first * bytes..][..row.cells() * bytes]) };
+            }
+            Ok(())
+        };
+        // SAFETY: as above.
+        unsafe { each_slab((layout, storage, backing), &layout.parts(&self.cells), false, get) }
+    }
 }
 
 /// Bytes that a thread copies at once.
@@ -83,26 +157,7 @@ impl<const D: usize> BoxView<'_, D> {
     /// A field of other elements, or a slice that is not as long as the values; a file that cannot be read, where the
     /// array lies in one.
     pub fn copy(&self, field: &Field, to: &mut [u8]) -> Result<(), Error> {
-        let components = checked(&self.element, &self.cells, field, to.len(), "copy")?;
-        let (layout, storage) = (self.layout, self.storage);
-        let values = Values { layout, storage, components: &components };
-        let Some(backing) = storage.backing() else {
-            // SAFETY: these are components of the array, and the box lies in its domain; recorded work that writes
-            // there waits for what calls this.
-            unsafe { values.get_box(&self.cells, to) };
-            return Ok(());
-        };
-        let bytes = field.bytes();
-        let get = |slab: &Layout<D>, storage: &Storage, _: usize, part: GridBox<4>| {
-            let values = Values { layout: slab, storage, components: &components };
-            for (row, first) in rows(&self.cells, &part) {
-                // SAFETY: as above, of the slab.
-                unsafe { values.get_box(&row, &mut to[first * bytes..][..row.cells() * bytes]) };
-            }
-            Ok(())
-        };
-        // SAFETY: as above.
-        unsafe { each_slab((layout, storage, backing), &layout.parts(&self.cells), false, get) }
+        self.copy_by(field, to, false)
     }
 
     /// As [`copy`](Self::copy), by all threads of the accelerator: steps that overwrite the values wait for it.
@@ -113,22 +168,17 @@ impl<const D: usize> BoxView<'_, D> {
     /// # Errors
     /// As [`copy`](Self::copy).
     pub fn copy_together(&self, field: &Field, to: &mut [u8]) -> Result<(), Error> {
-        let components = checked(&self.element, &self.cells, field, to.len(), "copy")?;
-        let (layout, storage) = (self.layout, self.storage);
-        if storage.backing().is_some() {
-            // A disk is no faster for several.
-            return self.copy(field, to);
+        self.copy_by(field, to, true)
+    }
+
+    fn copy_by(&self, field: &Field, to: &mut [u8], together: bool) -> Result<(), Error> {
+        checked(&self.element, &self.cells, field, to.len(), "copy")?;
+        let mut rest = to;
+        for piece in self.pieces {
+            let (own, more) = rest.split_at_mut(piece.cells.cells() * field.bytes());
+            piece.copy(&self.element, field, own, together)?;
+            rest = more;
         }
-        let values = Values { layout, storage, components: &components };
-        let (axis, bytes) = layers(&self.cells, field.bytes());
-        let count = PIECE.div_ceil(bytes.max(1));
-        parallel::each_piece(to, count * bytes, &|number, to| {
-            let mut cells = self.cells;
-            cells.lo[axis] += (number * count) as i64;
-            cells.hi[axis] = cells.hi[axis].min(cells.lo[axis] + count as i64);
-            // SAFETY: as above.
-            unsafe { values.get_box(&cells, to) };
-        });
         Ok(())
     }
 }
@@ -170,7 +220,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     ///
     /// # Errors
-    /// A box that reaches outside the domain, or that several [places](crate::TileAcc::places) have a part of.
+    /// A box that reaches outside the domain, or of which another rank has a part.
     #[track_caller]
     pub fn with_box_later(
         &self,
@@ -180,19 +230,36 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         outside_kernels("record that values are taken")?;
         self.check_box("take", &cells)?;
         if self.is_parted() {
-            return self.with_all(&cells, "record that values are taken")?.with_box_later(cells, take);
+            self.check_box_here(&cells, "record that values are taken")?;
+            return Ok(self.gather_later(None, &cells, take, Location::caller()));
         }
-        let touches: Vec<Touch> =
-            self.layout.owners(&cells).map(|region| self.touch(Some(region), Mode::Read)).collect();
-        let (layout, storage) = (self.layout.clone(), self.storage.clone());
+        let (touches, piece) = self.piece(&cells);
+        let node = self.record_take(&self.acc, (cells, vec![piece]), (&touches, &[]), take, Location::caller());
+        Ok(Recorded::of(&self.acc, vec![(self.acc.clone(), node)]))
+    }
+
+    /// A box of an array that lies on one place, and what reads it.
+    pub(super) fn piece(&self, cells: &GridBox<D>) -> (Vec<Touch>, Piece<D>) {
+        let touches = self.layout.owners(cells).map(|region| self.touch(Some(region), Mode::Read)).collect();
+        (touches, Piece { cells: *cells, held: Held::Array(self.layout.clone(), self.storage.clone()) })
+    }
+
+    /// Records on a place that a closure gets the values of a box, of these pieces.
+    pub(super) fn record_take(
+        &self,
+        place: &TileAcc,
+        (cells, pieces): (GridBox<D>, Vec<Piece<D>>),
+        (touches, after): (&[Touch], &[Arc<Node>]),
+        take: impl FnOnce(&BoxView<'_, D>) + Send + 'static,
+        recorded: &'static Location<'static>,
+    ) -> Arc<Node> {
         let run = move || {
             // What waits in here would wait for itself.
             let _inside = InKernel::enter();
-            take(&BoxView { cells, element: T::TYPE, layout: &layout, storage: &storage });
+            take(&BoxView { cells, element: T::TYPE, pieces: &pieces });
             Ok(())
         };
-        let node = self.acc.record_node("with_box_later", Location::caller(), &touches, &[], Work::Host(Box::new(run)));
-        Ok(Recorded { acc: self.acc.clone(), node })
+        place.record_node("with_box_later", recorded, touches, after, Work::Host(Box::new(run)))
     }
 
     /// Sets one field of the valid values of a box from bytes: row-major, the field's own axes last, numbers in this
@@ -216,21 +283,10 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn write_box_field(&mut self, cells: GridBox<D>, field: &Field, bytes: &[u8]) -> Result<(), Error> {
         self.check_box("write", &cells)?;
-        let components = checked(&T::TYPE, &cells, field, bytes.len(), "set")?;
-        if field.scalar() == ScalarType::Bool
-            && let Some(other) = bytes.iter().find(|byte| **byte > 1)
-        {
-            let advice = "give 0 for false and 1 for true";
-            return Err(Error::new(ErrorKind::Argument, "set values of bool", format!("the byte {other}"), advice));
-        }
+        let components = self.check_field(&cells, field, bytes)?;
         if self.is_parted() {
             self.shared_call("write_box_field", Location::caller());
-            self.start_all()?;
-            let extent = cells.extent();
-            return self.each_part_mut(&cells, |part, of| {
-                let first = position(&cells, &extent, of.lo) * field.bytes();
-                part.write_box_field(of, field, &bytes[first..first + of.cells() * field.bytes()])
-            });
+            return self.write_parts_field(&cells, field, bytes);
         }
         // The other fields, and cells of the same regions, keep what they have.
         self.acc.wait(&self.touches(&self.owned(&cells), |_| Mode::Update))?;
@@ -254,6 +310,23 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         // which `self` is the only handle, has run; bytes of `bool` are 0 or 1.
         let saturated = unsafe { values.set_box(&cells, bytes) };
         self.saturate(saturated)
+    }
+}
+
+impl<T: Element, const D: usize> TileArray<T, D> {
+    /// The components of a field whose values in a box are to be set.
+    ///
+    /// # Errors
+    /// A field of other elements; bytes of the wrong number; bytes of `bool` other than 0 and 1.
+    pub(super) fn check_field(&self, cells: &GridBox<D>, field: &Field, bytes: &[u8]) -> Result<Vec<Component>, Error> {
+        let components = checked(&T::TYPE, cells, field, bytes.len(), "set")?;
+        match bytes.iter().find(|byte| field.scalar() == ScalarType::Bool && **byte > 1) {
+            Some(other) => {
+                let advice = "give 0 for false and 1 for true";
+                Err(Error::new(ErrorKind::Argument, "set values of bool", format!("the byte {other}"), advice))
+            }
+            None => Ok(components),
+        }
     }
 }
 
