@@ -49,14 +49,24 @@ pub(crate) trait Source {
     fn acc(&self) -> &TileAcc;
     /// What it is, under a name.
     fn info(&self, name: &str) -> ArrayInfo;
-    /// Has the values of a box taken once they are there.
+    /// Has the values of a box taken once they are there, on a rank.
     #[track_caller]
-    fn take_later(&self, cells: &Cells, take: Take) -> tida::Result<Recorded>;
+    fn take_later(&self, rank: usize, cells: &Cells, take: Take) -> tida::Result<Recorded>;
+    /// The rank that has most of a box.
+    fn rank_of(&self, cells: &Cells) -> usize;
+    /// How many cells of a box this rank has.
+    fn count_here(&self, cells: &Cells) -> usize;
 }
 
 /// What values are set in.
 pub(crate) trait Target {
+    fn acc(&self) -> &TileAcc;
     fn info(&self, name: &str) -> ArrayInfo;
+    /// The cells that this rank has.
+    fn here(&self) -> Cells;
+    /// Says that each rank sets its cells next.
+    #[track_caller]
+    fn set_on_ranks(&mut self);
     #[track_caller]
     fn set(&mut self, cells: &Cells, field: &Field, bytes: &[u8]) -> tida::Result<()>;
 }
@@ -74,6 +84,21 @@ impl Cells {
     /// Number of cells.
     pub fn count(&self) -> usize {
         self.extent.iter().product()
+    }
+
+    /// The cells that another box has too, if there are any.
+    pub(crate) fn within(&self, other: &Cells) -> Option<Cells> {
+        let ranges = (0..self.start.len()).map(|d| {
+            let start = self.start[d].max(other.start[d]);
+            let end = (self.start[d] + self.extent[d]).min(other.start[d] + other.extent[d]);
+            (start, end.saturating_sub(start))
+        });
+        let (start, extent): (Vec<_>, Vec<_>) = ranges.unzip();
+        Some(Cells { start, extent }).filter(|both| both.count() > 0)
+    }
+
+    fn of<const D: usize>(cells: GridBox<D>) -> Cells {
+        Cells { start: cells.lo.iter().map(|lo| *lo as usize).collect(), extent: cells.extent().to_vec() }
     }
 
     fn to_box<const D: usize>(&self) -> GridBox<D> {
@@ -141,21 +166,42 @@ impl<T: Element, const D: usize> Source for TileArray<T, D> {
     }
 
     #[track_caller]
-    fn take_later(&self, cells: &Cells, take: Take) -> tida::Result<Recorded> {
-        self.with_box_later(cells.to_box(), move |values: &BoxView<'_, D>| {
+    fn take_later(&self, rank: usize, cells: &Cells, take: Take) -> tida::Result<Recorded> {
+        self.with_box_later_on(rank, cells.to_box(), move |values: &BoxView<'_, D>| {
             take(&|field, to| values.copy_together(field, to))
         })
+    }
+
+    fn rank_of(&self, cells: &Cells) -> usize {
+        TileArray::rank_of(self, cells.to_box())
+    }
+
+    fn count_here(&self, cells: &Cells) -> usize {
+        Cells::of(self.cells_here()).within(cells).map_or(0, |both| both.count())
     }
 }
 
 impl<T: Element, const D: usize> Target for TileArray<T, D> {
+    fn acc(&self) -> &TileAcc {
+        TileArray::acc(self)
+    }
+
+    fn here(&self) -> Cells {
+        Cells::of(self.cells_here())
+    }
+
+    #[track_caller]
+    fn set_on_ranks(&mut self) {
+        TileArray::set_on_ranks(self);
+    }
+
     fn info(&self, name: &str) -> ArrayInfo {
         info(self, name)
     }
 
     #[track_caller]
     fn set(&mut self, cells: &Cells, field: &Field, bytes: &[u8]) -> tida::Result<()> {
-        self.write_box_field(cells.to_box(), field, bytes)
+        self.write_box_field_here(cells.to_box(), field, bytes)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tida::ErrorKind;
@@ -17,9 +17,14 @@ fn writing(path: &Path) -> String {
 
 /// The name of what is written beside a path and then takes its place: of this process, so that two do not meet.
 pub(crate) fn beside(path: &Path) -> PathBuf {
+    beside_of(path, std::process::id())
+}
+
+/// The same of another process, whose number this is.
+pub(crate) fn beside_of(path: &Path, process: u32) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}{PART}", std::process::id()));
+    name.push(format!(".{process}{PART}"));
     path.with_file_name(name)
 }
 
@@ -52,10 +57,15 @@ pub(crate) fn replace(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     done
 }
 
-/// Writes a file that nobody reads yet; [`sync`] puts it onto the disk, as far as it is not there already.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let write = || match bytes.len() < LARGE || !past_cache(path, bytes)? {
-        true => fs::write(path, bytes),
+/// Writes a file that nobody reads yet, of some bytes and more behind them; [`sync`] puts it onto the disk, as far as it
+/// is not there already.
+pub(crate) fn write(path: &Path, bytes: &[u8], behind: &[u8]) -> Result<()> {
+    let write = || match bytes.len() < LARGE || !past_cache(path, bytes, behind)? {
+        true => {
+            let mut file = File::create(path)?;
+            file.write_all(bytes)?;
+            file.write_all(behind)
+        }
         false => Ok(()),
     };
     in_folder(path, write).map_err(|e| Error::io(writing(path), e))
@@ -65,22 +75,21 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// time.
 const LARGE: usize = 256 << 10;
 
-/// Bytes that are written past the cache at once.
+/// Bytes that are written past the cache at once, where they have to be copied before.
 #[cfg(target_os = "linux")]
 const STAGE: usize = 4 << 20;
 
-/// What they start at multiples of, in the file and in memory.
-#[cfg(target_os = "linux")]
-const BLOCK: usize = 4096;
+/// What is written past the cache starts at multiples of this, in the file and in memory.
+pub(crate) const BLOCK: usize = 4096;
 
 /// Writes a file past the system's cache; says if the file system has no such way.
 #[cfg(target_os = "linux")]
-fn past_cache(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+fn past_cache(path: &Path, bytes: &[u8], behind: &[u8]) -> io::Result<bool> {
     use std::cell::RefCell;
     use std::os::unix::fs::OpenOptionsExt;
 
     thread_local! {
-        /// What is written next: the bytes of a file lie anywhere.
+        /// What is written next, where it lies at no multiple of a block.
         static STAGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     let unknown = |e: &io::Error| e.kind() == io::ErrorKind::InvalidInput;
@@ -90,16 +99,24 @@ fn past_cache(path: &Path, bytes: &[u8]) -> io::Result<bool> {
         opened => opened?,
     };
     let written = STAGED.with_borrow_mut(|staged| {
+        // Whole blocks go from where they are, if they lie at multiples of one.
+        let whole = if bytes.as_ptr().align_offset(BLOCK) == 0 { bytes.len() / BLOCK * BLOCK } else { 0 };
+        write_at(&file, &bytes[..whole], 0)?;
         staged.resize(STAGE + BLOCK, 0);
         let start = staged.as_ptr().align_offset(BLOCK).min(BLOCK);
-        for (number, part) in bytes.chunks(STAGE).enumerate() {
-            let blocks = part.len().next_multiple_of(BLOCK);
-            let to = &mut staged[start..start + blocks];
-            to[..part.len()].copy_from_slice(part);
-            write_at(&file, to, (number * STAGE) as u64)?;
+        let (mut rest, mut at) = ([&bytes[whole..], behind], whole);
+        while rest.iter().any(|rest| !rest.is_empty()) {
+            let mut filled = 0;
+            for rest in &mut rest {
+                let (now, later) = rest.split_at(rest.len().min(STAGE - filled));
+                staged[start + filled..][..now.len()].copy_from_slice(now);
+                (filled, *rest) = (filled + now.len(), later);
+            }
+            write_at(&file, &staged[start..start + filled.next_multiple_of(BLOCK)], at as u64)?;
+            at += filled;
         }
         // The last block is whole.
-        file.set_len(bytes.len() as u64)
+        file.set_len((bytes.len() + behind.len()) as u64)
     });
     match written {
         Err(e) if unknown(&e) => Ok(false),
@@ -108,7 +125,7 @@ fn past_cache(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn past_cache(_: &Path, _: &[u8]) -> io::Result<bool> {
+fn past_cache(_: &Path, _: &[u8], _: &[u8]) -> io::Result<bool> {
     Ok(false)
 }
 
@@ -232,6 +249,7 @@ pub(crate) fn clean(folders: impl Iterator<Item = PathBuf>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sink::Values;
 
     #[test]
     fn files_of_any_length_are_what_was_written() {
@@ -239,13 +257,18 @@ mod tests {
         // Beside the program is a disk; in memory there may be no way past the cache.
         let here = std::env::current_exe().unwrap().with_file_name(&name);
         for folder in [here, std::env::temp_dir().join(&name)] {
-            for bytes in [0, 1, LARGE - 1, LARGE, LARGE + 1, (4 << 20) - 1, 4 << 20, (4 << 20) + 4097, 9_000_001] {
-                let values: Vec<u8> = (0..bytes).map(|n| (n * 31 + n / 4096) as u8).collect();
+            for bytes in [0, LARGE - 1, LARGE, LARGE + 1, (4 << 20) + 4097] {
+                let value = |n: usize| (n * 31 + n / 4096) as u8;
                 let path = folder.join("inside").join(bytes.to_string());
-                // What was there before is gone, however long it was.
-                for _ in 0..2 {
-                    write(&path, &values).unwrap();
-                    assert!(fs::read(&path).unwrap() == values, "{bytes} bytes in {}", path.display());
+                // Values go from where they are, or are copied before; what was there before is gone, however long it
+                // was.
+                for (lead, behind) in [(0, 0), (1, 4), (0, 5000)] {
+                    let mut values = Values::with(Vec::new(), bytes + lead).unwrap();
+                    values.iter_mut().enumerate().for_each(|(n, to)| *to = value(n));
+                    let tail: Vec<u8> = (0..behind).map(|n| value(bytes + lead + n)).collect();
+                    write(&path, &values[lead..], &tail).unwrap();
+                    let wanted: Vec<u8> = (lead..lead + bytes + behind).map(value).collect();
+                    assert!(fs::read(&path).unwrap() == wanted, "{bytes} bytes in {}", path.display());
                     fs::write(&path, vec![1; bytes + 10_000]).unwrap();
                 }
             }

@@ -3,6 +3,12 @@
 //!
 //! Writing goes on while the program computes. A snapshot is recorded like other work: the values are taken region by
 //! region, when they are there, and threads of their own pack and write them.
+//!
+//! On several ranks ([`TileAccBuilder::ranks`](tida::TileAccBuilder::ranks)) all make the same calls. Each rank writes
+//! the parts of a snapshot that it has most of, and the others give it the rest, so that the files are those of one
+//! process; any number of ranks reads them, each what it has of the arrays. The first rank makes a snapshot count, when
+//! all have put their parts onto the disk. All ranks have to see the same files. NetCDF, and sinks that do not say
+//! otherwise ([`RegionSink::shared`]), are written by the first rank alone.
 #![cfg_attr(doctest, doc = include_str!("../README.md"))]
 
 mod arrays;
@@ -10,6 +16,7 @@ mod disk;
 mod error;
 #[cfg(feature = "netcdf")]
 pub mod netcdf;
+mod ranks;
 mod sink;
 mod snapshots;
 mod source;
@@ -20,7 +27,7 @@ pub mod zarr;
 
 pub use arrays::{ArrayInfo, Cells, Stored};
 pub use error::Error;
-pub use sink::{Part, RegionSink, RegionSource, Snapshot};
+pub use sink::{Part, RegionSink, RegionSource, Snapshot, Values};
 pub use snapshots::{BUDGET, Snapshots};
 pub use source::{read, read_box};
 

@@ -1,7 +1,10 @@
 //! What writers of snapshots and readers of stores are to the rest of the crate.
 
+use std::ops::{Deref, DerefMut};
+
 use crate::Result;
 use crate::arrays::{ArrayInfo, Cells};
+use crate::disk::BLOCK;
 
 /// The state of a program at one time, as files keep it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +26,7 @@ impl Snapshot {
 }
 
 /// One part of a snapshot: all fields of a box of one array.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct Part {
     /// Which array, in the order of [`RegionSink::begin`].
@@ -31,7 +34,52 @@ pub struct Part {
     /// The box.
     pub cells: Cells,
     /// The values of each field: row-major, the field's own axes last, numbers in this machine's byte order.
-    pub fields: Vec<Vec<u8>>,
+    pub fields: Vec<Values>,
+}
+
+/// Values of a part of a snapshot, as bytes. In memory they start at a multiple of 4096 bytes, so that a disk can take
+/// them from there.
+pub struct Values {
+    memory: Vec<u8>,
+    start: usize,
+    bytes: usize,
+}
+
+impl Values {
+    /// So many bytes, which hold anything, in memory that is used again if it is large enough; nothing where the system
+    /// has no more.
+    pub(crate) fn with(mut memory: Vec<u8>, bytes: usize) -> Option<Values> {
+        let all = bytes.checked_add(BLOCK)?;
+        memory.try_reserve_exact(all.saturating_sub(memory.len())).ok()?;
+        memory.resize(all, 0);
+        let start = memory.as_ptr().align_offset(BLOCK).min(BLOCK);
+        Some(Values { memory, start, bytes })
+    }
+
+    /// Their memory, for others.
+    pub(crate) fn into_memory(self) -> Vec<u8> {
+        self.memory
+    }
+}
+
+impl Deref for Values {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.memory[self.start..][..self.bytes]
+    }
+}
+
+impl DerefMut for Values {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..][..self.bytes]
+    }
+}
+
+impl std::fmt::Debug for Values {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Values").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
 }
 
 /// A form of files that snapshots are written in.
@@ -123,6 +171,30 @@ pub trait RegionSink: Send + Sync + 'static {
 
     /// Removes what was written of a snapshot that does not count, as well as it can.
     fn abandon(&self, snapshot: &Snapshot);
+
+    /// On several ranks: what the first rank, on which `begin` was called, tells the others so that they write parts
+    /// too. Nothing if the first rank is to write all of them: it gets the values of the others then.
+    fn shared(&self) -> Option<String> {
+        None
+    }
+
+    /// On the other ranks, in place of `begin`: learns what each snapshot holds, and what the first rank has told.
+    /// `last`, `commit` and `abandon` are calls of the first rank.
+    ///
+    /// # Errors
+    /// Files of the first rank that are not found here.
+    fn join(&mut self, _arrays: &[ArrayInfo], _told: &str) -> Result<()> {
+        Ok(())
+    }
+
+    /// On the other ranks, in place of `commit`: puts onto the disk what this rank has written of a snapshot. The first
+    /// rank makes it count once all have done so.
+    ///
+    /// # Errors
+    /// What the disk says.
+    fn settle(&self, _snapshot: &Snapshot) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A form of files that arrays are read from.

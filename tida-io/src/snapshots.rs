@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use serde_json::{Value, json};
 use tida::array::{Field, Recorded};
 use tida::{ErrorKind, TileAcc};
 
-use crate::arrays::{Any, ArrayInfo, Cells, Stored, parts};
+use crate::arrays::{Any, ArrayInfo, Cells, Source, Stored, parts};
+use crate::ranks::{agree, one_acc};
 use crate::sink::{Part, RegionSink, Snapshot};
-use crate::writer::{Pending, Shared};
+use crate::writer::{Pending, Shared, abandoned};
 use crate::{Error, Result};
 
 /// Bytes of values that may wait to be written, unless the program says another number.
@@ -50,10 +52,16 @@ struct Writing {
     arrays: Vec<ArrayInfo>,
     /// The boxes that each comes by.
     boxes: Vec<Vec<Cells>>,
+    sink: Arc<dyn RegionSink>,
     shared: Shared,
     threads: Vec<JoinHandle<()>>,
     /// Values that are to be taken.
     taken: VecDeque<Recorded>,
+    /// What this rank gives others, with its bytes.
+    given: VecDeque<(Recorded, usize)>,
+    acc: TileAcc,
+    /// Each of several ranks writes what it has most of; otherwise the first one writes all.
+    all_write: bool,
     /// The number of the next snapshot.
     next: u64,
 }
@@ -125,6 +133,11 @@ impl Snapshots {
                 array.info(name)
             })
             .collect();
+        let accs = arrays.iter().map(|(_, array)| {
+            let Any(array) = array.any();
+            array.acc()
+        });
+        one_acc(accs, "write a snapshot")?;
         let Some((_, first)) = arrays.first() else { return check_arrays(&all).map(|()| false) };
         let Any(first) = first.any();
         self.begin(first.acc(), &all)?;
@@ -139,7 +152,7 @@ impl Snapshots {
             _ => Ok(()),
         };
         if let Err(e) = taken {
-            self.end();
+            self.end(true);
             self.state = State::Ended(Some(e.clone()));
             return Err(e);
         }
@@ -158,7 +171,7 @@ impl Snapshots {
     /// What the disk said; failed work that the values need.
     #[track_caller]
     pub fn finish(mut self) -> Result<Option<Snapshot>> {
-        self.end();
+        self.end(true);
         match &self.state {
             State::Ended(Some(e)) => Err(e.clone()),
             _ => Ok(self.last),
@@ -179,30 +192,41 @@ impl Snapshots {
             }
         };
         let begun = check_arrays(arrays).and_then(|()| {
-            let extents = sink.begin(arrays)?;
-            arrays.iter().zip(&extents).map(|(array, extent)| parts(array, extent)).collect::<Result<Vec<_>>>()
+            let begun = begin_on_ranks(&mut *sink, acc, arrays)?;
+            let boxes = arrays.iter().zip(&begun.extents).map(|(array, extent)| parts(array, extent));
+            Ok((boxes.collect::<Result<Vec<_>>>()?, begun))
         });
-        let boxes = match begun {
-            Ok(boxes) => boxes,
+        let (boxes, begun) = match begun {
+            Ok(begun) => begun,
             Err(e) => {
                 // The next may do.
                 self.state = State::Idle(sink);
                 return Err(e);
             }
         };
-        self.last = sink.last();
-        let shared = Shared::new();
-        let threads = shared.start(acc, &Arc::from(sink), (self.threads, self.budget))?;
-        let next = self.last.map_or(0, |last| last.index + 1);
-        let arrays = arrays.to_vec();
-        self.state = State::Writing(Writing { arrays, boxes, shared, threads, taken: VecDeque::new(), next });
+        self.last = begun.last;
+        let (shared, sink): (Shared, Arc<dyn RegionSink>) = (Shared::new(), Arc::from(sink));
+        let threads = shared.start(acc, &sink, (self.threads, self.budget))?;
+        self.state = State::Writing(Writing {
+            arrays: arrays.to_vec(),
+            boxes,
+            sink,
+            shared,
+            threads,
+            taken: VecDeque::new(),
+            given: VecDeque::new(),
+            acc: acc.clone(),
+            all_write: begun.told.is_some(),
+            next: self.last.map_or(0, |last| last.index + 1),
+        });
         Ok(())
     }
 
-    /// Waits for all that was recorded.
-    fn end(&mut self) {
+    /// Waits for all that was recorded; `together` says that all ranks do so here.
+    #[track_caller]
+    fn end(&mut self, together: bool) {
         match std::mem::replace(&mut self.state, State::Ended(None)) {
-            State::Writing(writing) => self.state = State::Ended(writing.end()),
+            State::Writing(writing) => self.state = State::Ended(writing.end(together)),
             other => self.state = other,
         }
     }
@@ -210,29 +234,44 @@ impl Snapshots {
 
 impl Drop for Snapshots {
     fn drop(&mut self) {
-        self.end();
+        // A rank that fails may do so alone.
+        self.end(false);
     }
 }
 
 impl Writing {
     #[track_caller]
     fn take(&mut self, step: u64, time: f64, arrays: &[(&str, &dyn Stored)], budget: usize) -> Result<()> {
-        self.shared.check()?;
-        while self.taken.front().is_some_and(Recorded::is_done) {
-            self.taken.pop_front().map_or(Ok(()), |taken| taken.wait())?;
-        }
+        // All ranks go on, or none.
+        let well = self.shared.check().and_then(|()| self.drain());
+        agree(&self.acc, well.map(|()| Vec::new()))?;
+        let (rank, ranks) = (self.acc.rank(), self.acc.ranks());
+        let told = self.acc.told_later().filter(|_| ranks > 1);
         let snapshot = Snapshot { index: self.next, step, time };
         self.next += 1;
-        let count = self.boxes.iter().map(Vec::len).sum();
-        self.shared.begin(snapshot, count);
+        let writes = |array: &dyn Source, cells: &Cells| if self.all_write { array.rank_of(cells) } else { 0 };
+        let of = |((_, array), boxes): (&(&str, &dyn Stored), &Vec<Cells>)| {
+            let Any(array) = array.any();
+            boxes.iter().filter(|cells| writes(array, cells) == rank).count()
+        };
+        self.shared.begin(snapshot, arrays.iter().zip(&self.boxes).map(of).sum(), told);
         for (number, (_, array)) in arrays.iter().enumerate() {
             let Any(array) = array.any();
-            let (info, boxes) = (&self.arrays[number], &self.boxes[number]);
-            for cells in boxes {
-                let room = self.shared.room(cells.count() * info.bytes(), budget, || array.acc().flush())?;
+            let info = &self.arrays[number];
+            for cells in &self.boxes[number] {
+                let to = writes(array, cells);
+                if to != rank {
+                    let bytes = array.count_here(cells) * info.bytes();
+                    make_room(&mut self.given, bytes, budget);
+                    self.given.push_back((array.take_later(to, cells, Box::new(|_| {}))?, bytes));
+                    continue;
+                }
+                let flush = || array.acc().flush();
+                let room = self.shared.room(cells.count() * info.bytes(), (budget, ranks > 1), flush)?;
                 let pending = Pending::new(snapshot, room);
                 let (cells_of, fields, shared) = (cells.clone(), info.fields.clone(), self.shared.clone());
                 let recorded = array.take_later(
+                    to,
                     cells,
                     Box::new(move |copy| pending.fill(|| copied(&shared, number, cells_of, &fields, copy))),
                 )?;
@@ -242,16 +281,86 @@ impl Writing {
         Ok(())
     }
 
-    /// Waits for what was recorded and for the threads; gives what failed.
-    fn end(self) -> Option<Error> {
-        let Writing { shared, threads, taken, .. } = self;
+    /// Forgets what was taken.
+    #[track_caller]
+    fn drain(&mut self) -> Result<()> {
+        while self.taken.front().is_some_and(Recorded::is_done) {
+            self.taken.pop_front().map_or(Ok(()), |taken| taken.wait())?;
+        }
+        Ok(())
+    }
+
+    /// Waits for what was recorded and for the threads; gives what failed, on any rank if all do so together.
+    #[track_caller]
+    fn end(self, together: bool) -> Option<Error> {
+        let Writing { sink, shared, threads, taken, given, acc, .. } = self;
         // The first failure is told; the others come from it or are told by `sync`.
-        let failed = taken.iter().filter_map(|taken| taken.wait().err()).next();
+        let all = taken.iter().chain(given.iter().map(|(given, _)| given));
+        let failed = all.filter_map(|taken| taken.wait().err()).next();
         shared.end();
         // Panics of sinks are failures.
         threads.into_iter().for_each(|thread| drop(thread.join()));
-        failed.map(Error::from).or_else(|| shared.check().err())
+        let left = shared.close(&acc);
+        if acc.rank() == 0 {
+            left.iter().for_each(|snapshot| abandoned(&*sink, snapshot));
+        }
+        let failed = failed.map(Error::from).or_else(|| shared.check().err());
+        if !together {
+            return failed;
+        }
+        agree(&acc, failed.map_or(Ok(Vec::new()), Err)).err()
     }
+}
+
+/// Waits until what a rank has given others has room for so many bytes more. What failed is told by who takes it.
+#[track_caller]
+fn make_room(given: &mut VecDeque<(Recorded, usize)>, bytes: usize, budget: usize) {
+    while given.iter().map(|(_, bytes)| bytes).sum::<usize>() + bytes > budget {
+        let Some((first, _)) = given.pop_front() else { return };
+        let _ = first.wait();
+    }
+}
+
+/// What a sink says of the snapshots that are to come.
+struct Begun {
+    extents: Vec<Vec<usize>>,
+    last: Option<Snapshot>,
+    /// What the first rank has told the others, if all write.
+    told: Option<String>,
+}
+
+/// Begins on the first rank, and has the others join it.
+#[track_caller]
+fn begin_on_ranks(sink: &mut dyn RegionSink, acc: &TileAcc, arrays: &[ArrayInfo]) -> Result<Begun> {
+    if acc.ranks() == 1 {
+        let extents = sink.begin(arrays)?;
+        return Ok(Begun { extents, last: sink.last(), told: None });
+    }
+    let own = match acc.rank() {
+        0 => sink.begin(arrays).map(|extents| {
+            let last = sink.last().map(|last| (last.index, last.step, last.time.to_bits()));
+            json!({"extents": extents, "last": last, "told": sink.shared()}).to_string().into_bytes()
+        }),
+        _ => Ok(Vec::new()),
+    };
+    let all = agree(acc, own)?;
+    let said: Value = all.first().and_then(|said| serde_json::from_slice(said).ok()).unwrap_or_default();
+    let number = |value: &Value| value.as_u64().unwrap_or(0);
+    let extent = |value: &Value| value.as_array().into_iter().flatten().map(|n| number(n) as usize).collect();
+    let begun = Begun {
+        extents: said["extents"].as_array().into_iter().flatten().map(extent).collect(),
+        last: said["last"].as_array().map(|last| {
+            let [index, step, time] = [0, 1, 2].map(|n| last.get(n).map_or(0, number));
+            Snapshot { index, step, time: f64::from_bits(time) }
+        }),
+        told: said["told"].as_str().map(str::to_owned),
+    };
+    let joined = match &begun.told {
+        Some(told) if acc.rank() > 0 => sink.join(arrays, told),
+        _ => Ok(()),
+    };
+    agree(acc, joined.map(|()| Vec::new()))?;
+    Ok(begun)
 }
 
 /// Copies the fields of a box.

@@ -2,9 +2,10 @@
 
 use std::sync::mpsc::sync_channel;
 
-use tida::ErrorKind;
+use tida::{ErrorKind, TileAcc};
 
 use crate::arrays::{AnyMut, ArrayInfo, Cells, Stored, Target, parts};
+use crate::ranks::{agree, one_acc};
 use crate::sink::RegionSource;
 use crate::{Error, Result};
 
@@ -19,18 +20,54 @@ const AHEAD: usize = 2;
 /// Those of the source; values that an array's format cannot hold.
 #[track_caller]
 pub fn read(source: &dyn RegionSource, snapshot: Option<u64>, arrays: &mut [(&str, &mut dyn Stored)]) -> Result<()> {
-    let mut all = Vec::new();
-    for (name, array) in arrays.iter_mut() {
+    let acc = acc_of(arrays)?;
+    let mut check = || {
+        let mut all = Vec::new();
+        for (name, array) in arrays.iter_mut() {
+            let AnyMut(array) = array.any_mut();
+            let info = array.info(name);
+            let boxes = parts(&info, &source.check(&info, snapshot)?)?;
+            all.push((info, boxes));
+        }
+        Ok(all)
+    };
+    let all = agreed(acc.as_ref(), check())?;
+    let mut set_all = || {
+        let mut done = Ok(());
+        for ((_, array), (info, boxes)) in arrays.iter_mut().zip(&all) {
+            let AnyMut(array) = array.any_mut();
+            array.set_on_ranks();
+            // Other ranks set theirs.
+            if done.is_ok() {
+                done = set(source, snapshot, array, info, boxes);
+            }
+        }
+        done
+    };
+    agreed(acc.as_ref(), set_all())
+}
+
+/// The accelerator of arrays that lie on several ranks, which all read.
+///
+/// # Errors
+/// Arrays of one rank beside arrays of several.
+fn acc_of(arrays: &mut [(&str, &mut dyn Stored)]) -> Result<Option<TileAcc>> {
+    let of = |(_, array): &mut (&str, &mut dyn Stored)| {
         let AnyMut(array) = array.any_mut();
-        let info = array.info(name);
-        let boxes = parts(&info, &source.check(&info, snapshot)?)?;
-        all.push((info, boxes));
-    }
-    for ((_, array), (info, boxes)) in arrays.iter_mut().zip(&all) {
-        let AnyMut(array) = array.any_mut();
-        set(source, snapshot, array, info, boxes)?;
-    }
-    Ok(())
+        array.acc().clone()
+    };
+    let all: Vec<TileAcc> = arrays.iter_mut().map(of).collect();
+    one_acc(all.iter(), "read arrays")?;
+    Ok(all.into_iter().next().filter(|acc| acc.ranks() > 1))
+}
+
+/// A result, if all ranks have one.
+#[track_caller]
+fn agreed<T>(acc: Option<&TileAcc>, own: Result<T>) -> Result<T> {
+    let Some(acc) = acc else { return own };
+    let said = own.as_ref().map(|_| Vec::new()).map_err(Clone::clone);
+    agree(acc, said)?;
+    own
 }
 
 /// As [`read`], of one array and no more than a box of it.
@@ -46,7 +83,8 @@ pub fn read_box(
 ) -> Result<()> {
     let AnyMut(array) = array.any_mut();
     let info = array.info(name);
-    let part = source.check(&info, snapshot)?;
+    let acc = Some(array.acc().clone()).filter(|acc| acc.ranks() > 1);
+    let part = agreed(acc.as_ref(), source.check(&info, snapshot))?;
     let ends = |d: usize| cells.start[d].checked_add(cells.extent[d]);
     let inside = cells.start.len() == info.shape.len()
         && cells.extent.len() == info.shape.len()
@@ -57,17 +95,10 @@ pub fn read_box(
         return Err(Error::new(ErrorKind::OutOfRange, tried, found, "keep the box inside the array"));
     }
     // The parts of the whole array that meet the box, as far as they do.
-    let within = |whole: Cells| {
-        let ranges = (0..info.shape.len()).map(|d| {
-            let start = whole.start[d].max(cells.start[d]);
-            let end = (whole.start[d] + whole.extent[d]).min(cells.start[d] + cells.extent[d]);
-            (start, end.saturating_sub(start))
-        });
-        let (start, extent): (Vec<_>, Vec<_>) = ranges.unzip();
-        Some(Cells { start, extent }).filter(|part| part.count() > 0)
-    };
-    let boxes: Vec<Cells> = parts(&info, &part)?.into_iter().filter_map(within).collect();
-    set(source, snapshot, array, &info, &boxes)
+    let boxes: Vec<Cells> = parts(&info, &part)?.iter().filter_map(|part| part.within(cells)).collect();
+    array.set_on_ranks();
+    let done = set(source, snapshot, array, &info, &boxes);
+    agreed(acc.as_ref(), done)
 }
 
 /// The methods by which a source of files sets arrays.
@@ -128,6 +159,9 @@ fn set(
     info: &ArrayInfo,
     boxes: &[Cells],
 ) -> Result<()> {
+    // Other ranks read what they have.
+    let here = array.here();
+    let boxes = &boxes.iter().filter_map(|cells| cells.within(&here)).collect::<Vec<Cells>>();
     let (send, receive) = sync_channel(AHEAD);
     std::thread::scope(|scope| {
         let reads = move || {

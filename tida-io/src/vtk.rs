@@ -99,6 +99,8 @@ struct State {
     /// The folder of the snapshots.
     folder: PathBuf,
     head: Head,
+    /// The process of the first rank, or this one.
+    process: u32,
     /// Snapshots that count.
     done: Mutex<Vec<Snapshot>>,
     /// Files of snapshots that do not count yet.
@@ -146,7 +148,7 @@ impl RegionSink for Sink {
         let lock = disk::locked(&folder, &tried)?;
         disk::clean([folder.clone()].into_iter());
         let (done, open) = (Mutex::new(done), Mutex::default());
-        self.state = Some(State { folder, head, done, open, _lock: lock });
+        self.state = Some(State { folder, head, process: std::process::id(), done, open, _lock: lock });
         // Whole regions: rows of them lie one after the other in the file.
         Ok(arrays.iter().map(|array| array.region.clone()).collect())
     }
@@ -168,16 +170,18 @@ impl RegionSink for Sink {
             put(&file, place, shape, &part.cells, bytes).map_err(failed)?;
         }
         // The disk has something to do while the next part is made.
-        if part.fields.iter().map(Vec::len).sum::<usize>() >= LARGE { file.sync_data().map_err(failed) } else { Ok(()) }
+        if part.fields.iter().map(|values| values.len()).sum::<usize>() >= LARGE {
+            file.sync_data().map_err(failed)
+        } else {
+            Ok(())
+        }
     }
 
     fn commit(&self, snapshot: &Snapshot) -> Result<()> {
         let path = &self.writer.path;
+        self.settle(snapshot)?;
         let state = self.state()?;
         let part = state.part(snapshot);
-        if let Some(file) = lock(&state.open).remove(&snapshot.index) {
-            file.sync_all().map_err(|e| Error::io(format!("write {}", part.display()), e))?;
-        }
         disk::place(&part, &state.folder.join(name(snapshot)))?;
         let mut counted = lock(&state.done);
         let done = [&counted[..], &[*snapshot]].concat();
@@ -193,6 +197,29 @@ impl RegionSink for Sink {
             let _ = fs::remove_file(state.part(snapshot));
         }
     }
+    fn shared(&self) -> Option<String> {
+        self.state.as_ref().map(|state| state.process.to_string())
+    }
+
+    fn join(&mut self, arrays: &[ArrayInfo], told: &str) -> Result<()> {
+        let path = &self.writer.path;
+        let tried = format!("write the series {}", path.display());
+        let head = Head::new(arrays, &self.writer, &tried)?;
+        let folder = path.with_extension("");
+        fs::metadata(&folder).map_err(|e| Error::io(&*tried, e))?;
+        let no_process = |_| Error::format(&*tried, format!("the process {told:?} of the first rank"), "report this");
+        let process = told.parse().map_err(no_process)?;
+        let (done, open) = (Mutex::default(), Mutex::default());
+        self.state = Some(State { folder, head, process, done, open, _lock: None });
+        Ok(())
+    }
+
+    fn settle(&self, snapshot: &Snapshot) -> Result<()> {
+        let state = self.state()?;
+        let file = lock(&state.open).remove(&snapshot.index);
+        let synced = file.map_or(Ok(()), |file| file.sync_all());
+        synced.map_err(|e| Error::io(format!("write {}", state.part(snapshot).display()), e))
+    }
 }
 
 impl Sink {
@@ -207,7 +234,7 @@ impl Sink {
 impl State {
     /// Where a snapshot lies that does not count yet.
     fn part(&self, snapshot: &Snapshot) -> PathBuf {
-        disk::beside(&self.folder.join(name(snapshot)))
+        disk::beside_of(&self.folder.join(name(snapshot)), self.process)
     }
 }
 
@@ -321,9 +348,9 @@ impl Head {
         Ok(Head { text, places, bytes: first + start, shapes })
     }
 
-    /// A file of zeros.
+    /// A file of zeros, or the one that another rank has made.
     fn make(&self, path: &Path) -> std::io::Result<File> {
-        let file = File::create(path)?;
+        let file = File::options().write(true).create(true).truncate(false).open(path)?;
         disk::write_at(&file, self.text.as_bytes(), 0)?;
         for place in self.places.iter().flatten() {
             disk::write_at(&file, &place.bytes.to_ne_bytes(), place.start - 8)?;

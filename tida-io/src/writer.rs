@@ -1,7 +1,8 @@
 //! The threads that pack and write, and what they share with the program.
 //!
 //! Each takes the part that has waited longest, packs it and writes it. Whoever finds all parts of the oldest snapshot
-//! written makes it count, while the others go on with those after it.
+//! written makes it count, while the others go on with those after it. On several ranks the first one makes it count,
+//! once the others have told it that what they wrote is on the disk.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -9,9 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use tida::acc::ToldLater;
 use tida::{ErrorKind, TileAcc};
 
-use crate::sink::{Part, RegionSink, Snapshot};
+use crate::disk::BLOCK;
+use crate::ranks::{packed, unpacked};
+use crate::sink::{Part, RegionSink, Snapshot, Values};
 use crate::{Error, Result};
 
 /// What the program and the threads share.
@@ -51,12 +55,14 @@ struct Open {
     snapshot: Snapshot,
     /// Parts that were not written yet.
     left: usize,
+    /// What ranks tell the first one of it, until they have.
+    told: Option<ToldLater>,
 }
 
 /// What a thread is to do.
 enum Task {
     Write(Waiting),
-    Commit(Snapshot),
+    Commit(Snapshot, Option<ToldLater>),
 }
 
 impl State {
@@ -77,7 +83,8 @@ impl State {
         let whole = self.open.first_key_value().filter(|(_, open)| open.left == 0).map(|(_, open)| open.snapshot);
         if let Some(snapshot) = whole.filter(|one| !self.is_committing && self.may_count(one.index)) {
             self.is_committing = true;
-            return Some(Some(Task::Commit(snapshot)));
+            let told = self.open.get_mut(&snapshot.index).and_then(|open| open.told.take());
+            return Some(Some(Task::Commit(snapshot, told)));
         }
         match self.parts.pop_front() {
             Some(waiting) => Some(Some(Task::Write(waiting))),
@@ -137,9 +144,23 @@ impl Shared {
         Ok(started)
     }
 
-    /// A snapshot of so many parts begins.
-    pub fn begin(&self, snapshot: Snapshot, parts: usize) {
-        self.change(|state| state.open.insert(snapshot.index, Open { snapshot, left: parts }));
+    /// A snapshot of so many parts of this rank begins.
+    pub fn begin(&self, snapshot: Snapshot, parts: usize, told: Option<ToldLater>) {
+        self.change(|state| state.open.insert(snapshot.index, Open { snapshot, left: parts, told }));
+    }
+
+    /// Tells the first rank that what is open does not count; there waits until all others have told. Gives the
+    /// snapshots. The threads have ended.
+    pub fn close(&self, acc: &TileAcc) -> Vec<Snapshot> {
+        let (open, failed) = self.change(|state| (std::mem::take(&mut state.open), state.failed.clone()));
+        for told in open.values().filter_map(|open| open.told.as_ref()) {
+            match (acc.rank(), &failed) {
+                (0, _) => drop(all_told(acc, told)),
+                (_, Some((_, e))) => told.tell(0, &packed(Err(e.clone()))),
+                (_, None) => told.tell(0, &packed(Ok(Vec::new()))),
+            }
+        }
+        open.values().map(|open| open.snapshot).collect()
     }
 
     /// Nothing comes any more.
@@ -152,8 +173,14 @@ impl Shared {
         lock(&self.0.0).failed.as_ref().map_or(Ok(()), |(_, e)| Err(e.clone()))
     }
 
-    /// Waits until so many bytes more may wait; has what was recorded start before.
-    pub fn room(&self, bytes: usize, budget: usize, start: impl FnOnce() -> tida::Result<()>) -> Result<Room> {
+    /// Waits until so many bytes more may wait; has what was recorded start before. On several ranks a failure is no
+    /// error here: all learn of it at the next snapshot.
+    pub fn room(
+        &self,
+        bytes: usize,
+        (budget, on_ranks): (usize, bool),
+        start: impl FnOnce() -> tida::Result<()>,
+    ) -> Result<Room> {
         let (mutex, changed) = &*self.0;
         let full =
             |state: &mut State| state.failed.is_none() && state.bytes > 0 && state.bytes.saturating_add(bytes) > budget;
@@ -162,8 +189,8 @@ impl Shared {
         }
         let mut state = changed.wait_while(lock(mutex), full).unwrap_or_else(PoisonError::into_inner);
         match &state.failed {
-            Some((_, e)) => Err(e.clone()),
-            None => {
+            Some((_, e)) if !on_ranks => Err(e.clone()),
+            _ => {
                 state.bytes += bytes;
                 Ok(Room { bytes, shared: self.clone() })
             }
@@ -174,24 +201,21 @@ impl Shared {
     ///
     /// # Errors
     /// Memory that the system does not have.
-    pub fn memory(&self, bytes: usize) -> Result<Vec<u8>> {
+    pub fn memory(&self, bytes: usize) -> Result<Values> {
         let mut state = lock(&self.0.0);
-        let fits = |spare: &Vec<u8>| spare.capacity() >= bytes && spare.capacity() / 2 <= bytes;
+        let fits = |spare: &Vec<u8>| spare.len() >= bytes + BLOCK && spare.len() / 2 <= bytes + BLOCK;
         let spare = state.spare.iter().position(fits).map(|place| state.spare.swap_remove(place));
         drop(state);
-        let mut memory = spare.unwrap_or_default();
-        memory.try_reserve_exact(bytes.saturating_sub(memory.len())).map_err(|_| {
+        Values::with(spare.unwrap_or_default(), bytes).ok_or_else(|| {
             let (found, advice) = (format!("no memory for {bytes} bytes"), "use smaller chunks, or a smaller budget");
             Error::new(ErrorKind::Memory, "take values for a snapshot", found, advice)
-        })?;
-        memory.resize(bytes, 0);
-        Ok(memory)
+        })
     }
 
     /// Keeps the memory of a part that was written, of as many bytes in all as may wait.
     fn keep(&self, part: Part, budget: usize) {
         let mut state = lock(&self.0.0);
-        for memory in part.fields {
+        for memory in part.fields.into_iter().map(Values::into_memory) {
             if state.spare_bytes() + memory.capacity() <= budget {
                 state.spare.push(memory);
             }
@@ -253,8 +277,12 @@ impl Shared {
                     });
                     (snapshot, written)
                 }
-                Task::Commit(snapshot) => {
-                    let committed = guarded(|| acc.file_span(name("commit", &snapshot), || sink.commit(&snapshot)));
+                Task::Commit(snapshot, told) => {
+                    let commit = || committed(acc, sink, &snapshot, told.as_ref());
+                    let committed = guarded(|| acc.file_span(name("commit", &snapshot), commit));
+                    if let Some(told) = told.filter(|_| acc.rank() > 0) {
+                        told.tell(0, &packed(committed.clone().map(|()| Vec::new())));
+                    }
                     self.change(|state| {
                         state.is_committing = false;
                         if committed.is_ok() {
@@ -270,16 +298,36 @@ impl Shared {
         }
         let left = self.change(|state| {
             state.threads -= 1;
-            if state.threads == 0 { std::mem::take(&mut state.open) } else { BTreeMap::new() }
+            // Other ranks may write more of what does not count.
+            let abandons = state.threads == 0 && acc.ranks() == 1;
+            if abandons { std::mem::take(&mut state.open) } else { BTreeMap::new() }
         });
-        for open in left.values() {
-            // There is no one to tell what fails now.
-            let _ = guarded(|| {
-                sink.abandon(&open.snapshot);
-                Ok(())
-            });
-        }
+        left.values().for_each(|open| abandoned(sink, &open.snapshot));
     }
+}
+
+/// Has a sink remove what does not count. There is no one to tell what fails now.
+pub(crate) fn abandoned(sink: &dyn RegionSink, snapshot: &Snapshot) {
+    let _ = guarded(|| {
+        sink.abandon(snapshot);
+        Ok(())
+    });
+}
+
+/// Makes a snapshot count whose parts this rank has written; on a rank that is not the first, puts them onto the disk.
+fn committed(acc: &TileAcc, sink: &dyn RegionSink, snapshot: &Snapshot, told: Option<&ToldLater>) -> Result<()> {
+    if acc.rank() > 0 && told.is_some() {
+        return sink.settle(snapshot);
+    }
+    told.map_or(Ok(()), |told| all_told(acc, told))?;
+    sink.commit(snapshot)
+}
+
+/// Waits for what all other ranks tell the first one.
+fn all_told(acc: &TileAcc, told: &ToldLater) -> Result<()> {
+    let of = |rank| told.wait(rank).map_err(Error::from).and_then(|bytes| unpacked(rank, &bytes).map(drop));
+    // Each tells once.
+    (1..acc.ranks()).map(of).fold(Ok(()), Result::and)
 }
 
 /// A call of a sink; if it panics, that is its error.

@@ -30,6 +30,8 @@ pub(super) struct Chunks {
     cell_axes: usize,
     /// Bytes of a value, both parts of a complex number.
     size: usize,
+    /// A file has the values as they are in memory here, and their checksum.
+    is_plain: bool,
 }
 
 impl Chunks {
@@ -59,7 +61,8 @@ impl Chunks {
         let file: Vec<usize> = grid.iter().skip(usize::from(in_time)).map(|n| n.get() as usize).collect();
         let cell_axes = file.len();
         let (folder, path) = (folder.to_path_buf(), path.to_owned());
-        Ok(Chunks { folder, path, array, grid, in_time, file, cell_axes, size })
+        let is_plain = cfg!(target_endian = "little") && said["codecs"] == meta::checked();
+        Ok(Chunks { folder, path, array, grid, in_time, file, cell_axes, size, is_plain })
     }
 
     /// Those of a field of an array that is to be written; the store may be there already.
@@ -117,13 +120,23 @@ impl Chunks {
         self.grid.iter().skip(usize::from(in_time)).map(|n| n.get() as usize).collect()
     }
 
-    /// Packs the values of a box of cells, which is a file or the part of one that lies in the array; says where they
-    /// belong.
-    pub fn pack(&self, snapshot: u64, cells: &Cells, bytes: &[u8]) -> Result<(PathBuf, Vec<u8>)> {
+    /// Where a box of cells belongs, if its file has the values as they are here and their checksum behind them.
+    pub fn plain(&self, snapshot: u64, cells: &Cells) -> Option<PathBuf> {
+        (self.is_plain && cells.extent == self.cells()).then(|| self.file_at(&self.place(snapshot, cells)))
+    }
+
+    /// The place of a box of cells among the files.
+    fn place(&self, snapshot: u64, cells: &Cells) -> Vec<u64> {
         let own = self.file.len() - self.cell_axes;
         let place = cells.start.iter().zip(&self.file).map(|(start, extent)| (start / extent) as u64);
         let time = self.in_time.then_some(snapshot);
-        let at: Vec<u64> = time.into_iter().chain(place).chain(std::iter::repeat_n(0, own)).collect();
+        time.into_iter().chain(place).chain(std::iter::repeat_n(0, own)).collect()
+    }
+
+    /// Packs the values of a box of cells, which is a file or the part of one that lies in the array; says where they
+    /// belong.
+    pub fn pack(&self, snapshot: u64, cells: &Cells, bytes: &[u8]) -> Result<(PathBuf, Vec<u8>)> {
+        let at = self.place(snapshot, cells);
         match cells.extent == self.cells() {
             true => self.pack_at(&at, bytes),
             false => self.pack_at(&at, &self.padded(&cells.extent, bytes)),

@@ -91,25 +91,32 @@ impl Stored {
     }
 
     fn codecs(&self, with_time: &dyn Fn(&[usize], u64) -> Vec<u64>) -> Value {
-        let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
-        let checksum = json!({"name": "crc32c"});
         let inner = match self.packing {
             // Its own checksum finds damage; a file that is not packed has one behind its bytes.
             Packing::Zstd(level) => {
-                json!([bytes, {"name": "zstd", "configuration": {"level": level, "checksum": true}}])
+                json!([little(), {"name": "zstd", "configuration": {"level": level, "checksum": true}}])
             }
-            Packing::Raw => json!([bytes, checksum]),
+            Packing::Raw => checked(),
         };
         match &self.chunk {
             None => inner,
             Some(chunk) => json!([{"name": "sharding_indexed", "configuration": {
                 "chunk_shape": with_time(chunk, 1),
                 "codecs": inner,
-                "index_codecs": [bytes, checksum],
+                "index_codecs": checked(),
                 "index_location": "end",
             }}]),
         }
     }
+}
+
+fn little() -> Value {
+    json!({"name": "bytes", "configuration": {"endian": "little"}})
+}
+
+/// The codecs of values that are not packed: as they are, and their checksum behind them.
+pub(super) fn checked() -> Value {
+    json!([little(), {"name": "crc32c"}])
 }
 
 /// What the `zarr.json` of a group says. `inside` are the arrays and groups in it, by their paths from it: readers find

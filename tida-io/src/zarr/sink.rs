@@ -64,32 +64,12 @@ impl RegionSink for Sink {
             Mode::Create => self.create(arrays)?,
             Mode::Append => (self.path.clone(), Layout::open(&self.path)?),
         };
-        let tried = format!("write snapshots to {}", self.path.display());
-        let lock = disk::locked(&folder, &tried)?;
-        let mut fields = Vec::new();
-        for array in arrays {
-            let in_time = self.in_time;
-            let of = |field| Chunks::of(&folder, &layout, array, field, in_time, &tried);
-            fields.push(array.fields.iter().map(of).collect::<Result<Vec<_>>>()?);
-        }
-        let listed: usize = arrays.iter().map(|array| array.fields.len()).sum();
-        let known = layout.arrays_in_time().count();
-        if self.in_time && listed != known {
-            let found = format!("a store with {known} arrays in time, and {listed} in a snapshot");
-            return Err(Error::new(ErrorKind::Argument, tried, found, "write all arrays of the store, and no other"));
-        }
-        let (times, steps) = match self.in_time {
-            true => (layout.times(&folder)?, layout.steps(&folder)?),
-            false => (Vec::new(), Vec::new()),
-        };
-        let extents = fields.iter().map(|fields| fields[0].cells().to_vec()).collect();
+        let lock = disk::locked(&folder, &self.tried())?;
         // A program that was killed may have left these behind, and parts of files.
         layout.write_members(&folder)?;
         let members = layout.arrays.keys().flat_map(|path| [folder.join(path), folder.join(path).join("c")]);
         disk::clean(members.chain(layout.groups.keys().map(|path| folder.join(path))));
-        let counted = Mutex::new(Counted { layout, times, steps });
-        self.state = Some(State { folder, fields, counted, files: Mutex::default(), _lock: lock });
-        Ok(extents)
+        self.open(arrays, folder, layout, lock)
     }
 
     fn last(&self) -> Option<Snapshot> {
@@ -101,23 +81,25 @@ impl RegionSink for Sink {
     fn write(&self, snapshot: &Snapshot, part: &Part) -> Result<()> {
         let state = self.state()?;
         for (chunks, bytes) in state.fields[part.array].iter().zip(&part.fields) {
-            let (path, packed) = chunks.pack(snapshot.index, &part.cells, bytes)?;
-            disk::write(&path, &packed)?;
+            let path = match chunks.plain(snapshot.index, &part.cells) {
+                Some(path) => {
+                    disk::write(&path, bytes, &crc32c::crc32c(bytes).to_le_bytes())?;
+                    path
+                }
+                None => {
+                    let (path, packed) = chunks.pack(snapshot.index, &part.cells, bytes)?;
+                    disk::write(&path, &packed, &[])?;
+                    path
+                }
+            };
             lock(&state.files).entry(snapshot.index).or_default().push(path);
         }
         Ok(())
     }
 
     fn commit(&self, snapshot: &Snapshot) -> Result<()> {
+        self.settle(snapshot)?;
         let state = self.state()?;
-        let files = lock(&state.files).remove(&snapshot.index).unwrap_or_default();
-        // Folders above new files may be new as well.
-        let above = |file: &PathBuf| {
-            let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&state.folder));
-            folders.map(Path::to_path_buf).collect::<Vec<_>>()
-        };
-        let folders: BTreeSet<PathBuf> = files.iter().flat_map(above).collect();
-        disk::sync(&files.into_iter().chain(folders).collect::<Vec<_>>())?;
         if !self.in_time {
             return disk::place(&state.folder, &self.path);
         }
@@ -144,9 +126,66 @@ impl RegionSink for Sink {
             }
         }
     }
+    fn shared(&self) -> Option<String> {
+        // (Where the path is no text, the first rank writes all.)
+        Some(self.state.as_ref()?.folder.to_str()?.to_owned())
+    }
+
+    fn join(&mut self, arrays: &[ArrayInfo], told: &str) -> Result<()> {
+        let folder = PathBuf::from(told);
+        let layout = Layout::open(&folder)?;
+        self.open(arrays, folder, layout, None).map(drop)
+    }
+
+    fn settle(&self, snapshot: &Snapshot) -> Result<()> {
+        let state = self.state()?;
+        let files = lock(&state.files).remove(&snapshot.index).unwrap_or_default();
+        // Folders above new files may be new as well.
+        let above = |file: &PathBuf| {
+            let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&state.folder));
+            folders.map(Path::to_path_buf).collect::<Vec<_>>()
+        };
+        let folders: BTreeSet<PathBuf> = files.iter().flat_map(above).collect();
+        disk::sync(&files.into_iter().chain(folders).collect::<Vec<_>>())
+    }
 }
 
 impl Sink {
+    fn tried(&self) -> String {
+        format!("write snapshots to {}", self.path.display())
+    }
+
+    /// Checks that a store goes with the arrays; gives the extents of its files.
+    fn open(
+        &mut self,
+        arrays: &[ArrayInfo],
+        folder: PathBuf,
+        layout: Layout,
+        lock: Option<File>,
+    ) -> Result<Vec<Vec<usize>>> {
+        let tried = self.tried();
+        let mut fields = Vec::new();
+        for array in arrays {
+            let in_time = self.in_time;
+            let of = |field| Chunks::of(&folder, &layout, array, field, in_time, &tried);
+            fields.push(array.fields.iter().map(of).collect::<Result<Vec<_>>>()?);
+        }
+        let listed: usize = arrays.iter().map(|array| array.fields.len()).sum();
+        let known = layout.arrays_in_time().count();
+        if self.in_time && listed != known {
+            let found = format!("a store with {known} arrays in time, and {listed} in a snapshot");
+            return Err(Error::new(ErrorKind::Argument, tried, found, "write all arrays of the store, and no other"));
+        }
+        let (times, steps) = match self.in_time {
+            true => (layout.times(&folder)?, layout.steps(&folder)?),
+            false => (Vec::new(), Vec::new()),
+        };
+        let extents = fields.iter().map(|fields| fields[0].cells().to_vec()).collect();
+        let counted = Mutex::new(Counted { layout, times, steps });
+        self.state = Some(State { folder, fields, counted, files: Mutex::default(), _lock: lock });
+        Ok(extents)
+    }
+
     fn state(&self) -> Result<&State> {
         self.state.as_ref().ok_or_else(|| {
             let tried = format!("write to {}", self.path.display());
