@@ -2,8 +2,8 @@
 //! (`benches/reference/programs`).
 //!
 //! `programs ROW THREADS` runs a row and prints one line of JSON: the seconds of its fastest run, and some numbers made
-//! from the result of its first, which those of C have to match. `programs ROW THREADS kernels` shows what tida found
-//! out about its kernels too.
+//! from the result of its first, which those of C have to match. `programs ROW THREADS SECONDS` runs it for so long
+//! instead of a second; `programs ROW THREADS 1 kernels` shows what tida found out about its kernels too.
 
 mod colours;
 mod conjugate;
@@ -17,9 +17,11 @@ mod multigrid;
 mod populations;
 mod small;
 mod stencils;
+mod users;
 mod walls;
 
 use std::process::ExitCode;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use tida::prelude::*;
@@ -68,8 +70,16 @@ const ROWS: &[(&str, Run)] = &[
     ("small-64", |acc| small::jacobi(acc, 64)),
     ("small-128", |acc| small::jacobi(acc, 128)),
     ("jacobi-2d", stencils::jacobi),
-    ("heat-3d", stencils::heat),
+    ("heat-3d", |acc| stencils::heat(acc, 256)),
+    ("heat-3d-640", |acc| stencils::heat(acc, 640)),
     ("fdtd-2d", stencils::fdtd),
+    ("material", users::material),
+    ("maxwell", users::maxwell),
+    ("taps", users::taps),
+    ("windows", users::windows),
+    ("escape", users::escape),
+    ("automaton-u8", users::automaton_u8),
+    ("automaton-i32", users::automaton_i32),
     ("star-2-f64", stencils::star::<f64, 2>),
     ("star-2-f32", stencils::star::<f32, 2>),
     ("star-4-f64", stencils::star::<f64, 4>),
@@ -89,12 +99,12 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [row, threads, more @ ..] = &words[..] else {
         let names: Vec<&str> = ROWS.iter().map(|(name, _)| *name).collect();
-        println!("programs ROW THREADS; the rows are {}", names.join(", "));
+        println!("programs ROW THREADS [SECONDS [kernels]]; the rows are {}", names.join(", "));
         return ExitCode::SUCCESS;
     };
-    match run(row, threads) {
+    match run(row, threads, more.first()) {
         Ok(Outcome { seconds, check }) => {
-            if more.first().is_some_and(|word| word == "kernels") {
+            if more.get(1).is_some_and(|word| word == "kernels") {
                 tida::kernels().iter().for_each(|kernel| println!("{kernel}"));
             }
             println!("{{\"seconds\": {seconds:e}, \"check\": {check:?}}}");
@@ -107,14 +117,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(row: &str, threads: &str) -> Result<Outcome, Box<dyn std::error::Error>> {
+/// How long a program runs, in seconds.
+static SECONDS: OnceLock<f64> = OnceLock::new();
+
+fn run(row: &str, threads: &str, seconds: Option<&String>) -> Result<Outcome, Box<dyn std::error::Error>> {
+    if let Some(seconds) = seconds {
+        let seconds = seconds.parse()?;
+        SECONDS.get_or_init(|| seconds);
+    }
     let (_, run) = ROWS.iter().find(|(name, _)| *name == row).ok_or("there is no such row")?;
     let acc = TileAcc::builder().device(Device::Cpu).threads(threads.parse()?).build()?;
     Ok(run(&acc)?)
 }
 
-/// Runs a program on its state once, and takes its result; then runs it for a second, three times at least. A run ends
-/// when all that it recorded has run.
+/// Runs a program on its state once, and takes its result; then runs it for [`SECONDS`], three times at least. A run
+/// ends when all that it recorded has run.
 pub fn measured<S>(
     acc: &TileAcc,
     mut state: S,
@@ -124,7 +141,8 @@ pub fn measured<S>(
     run(&mut state)?;
     let check = checked(&result(&state)?);
     let (mut best, mut runs, begin) = (f64::INFINITY, 0, Instant::now());
-    while runs < 3 || begin.elapsed().as_secs_f64() < 1.0 {
+    let seconds = SECONDS.get().copied().unwrap_or(1.0);
+    while runs < 3 || begin.elapsed().as_secs_f64() < seconds {
         let clock = Instant::now();
         run(&mut state)?;
         acc.sync()?;

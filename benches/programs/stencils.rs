@@ -44,9 +44,8 @@ pub fn jacobi(acc: &TileAcc) -> tida::Result<Outcome> {
     measured(acc, (u, next), |state| in_turn(state, step), |(u, _)| values(u))
 }
 
-/// PolyBench's heat-3d: an eighth of the second differences along each axis; the outer cells stay.
-pub fn heat(acc: &TileAcc) -> tida::Result<Outcome> {
-    let n = 256;
+/// PolyBench's heat-3d of `n³` cells: an eighth of the second differences along each axis; the outer cells stay.
+pub fn heat(acc: &TileAcc, n: usize) -> tida::Result<Outcome> {
     let mut u = TileArray::<f64, 3>::builder([n; 3]).build(acc)?;
     let mut next = u.like()?;
     for array in [&mut u, &mut next] {

@@ -32,6 +32,9 @@ pub struct Options {
     /// Threads on both sides [default: one a core]
     #[arg(long)]
     threads: Option<usize>,
+    /// How long each process of a program runs, in seconds
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
     /// Only `heat`, only `programs`, or the programs whose names start like this
     #[arg(long)]
     only: Option<String>,
@@ -144,10 +147,13 @@ pub fn cpu(options: &Options) -> Result<()> {
     std::fs::create_dir_all(&folder).map_err(|e| format!("tried to create {}; found: {e}", folder.display()))?;
 
     let cases = if "heat".starts_with(only) { heat(options.pairs, threads, &folder)? } else { Vec::new() };
-    let programs = programs::measure(&rows, options.pairs, threads, &folder)?;
+    let programs = programs::measure(&rows, options, threads, &folder)?;
 
     let path = folder.join("cpu.json");
     let mut command = format!("cargo xtask bench cpu --pairs {} --threads {threads}", options.pairs);
+    if options.seconds != 1.0 {
+        command += &format!(" --seconds {}", options.seconds);
+    }
     if !only.is_empty() {
         command += &format!(" --only {only}");
     }

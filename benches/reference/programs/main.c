@@ -1,7 +1,7 @@
 // Programs as they are written in C with OpenMP: what `benches/programs` is measured against.
 //
 //     gcc -O3 -march=native -fno-math-errno -fopenmp *.c -lm -o programs
-//     programs ROW THREADS
+//     programs ROW THREADS [SECONDS]
 //
 // Roots need not set errno, so that loops with them become vectors; this changes no value.
 #include "programs.h"
@@ -46,8 +46,16 @@ static const struct {
     {"small-64", small_64},
     {"small-128", small_128},
     {"jacobi-2d", jacobi_2d},
-    {"heat-3d", heat_3d},
+    {"heat-3d", heat_3d_256},
+    {"heat-3d-640", heat_3d_640},
     {"fdtd-2d", fdtd_2d},
+    {"material", material},
+    {"maxwell", maxwell},
+    {"taps", taps},
+    {"windows", windows},
+    {"escape", escape},
+    {"automaton-u8", automaton_uint8_t},
+    {"automaton-i32", automaton_int32_t},
     {"star-2-f64", star_2_f64},
     {"star-2-f32", star_2_f32},
     {"star-4-f64", star_4_f64},
@@ -73,8 +81,11 @@ void print_check(const double *values, size_t n) {
            values[n - 1]);
 }
 
+double seconds_to_run = 1.0;
+
 int main(int argc, char **argv) {
-    int threads = argc == 3 ? atoi(argv[2]) : 0;
+    int threads = argc == 3 || argc == 4 ? atoi(argv[2]) : 0;
+    if (argc == 4) seconds_to_run = atof(argv[3]);
     for (size_t i = 0; threads > 0 && i < sizeof rows / sizeof *rows; i++) {
         if (!strcmp(argv[1], rows[i].name)) {
             omp_set_num_threads(threads);
@@ -82,6 +93,6 @@ int main(int argc, char **argv) {
             return 0;
         }
     }
-    fprintf(stderr, "usage: programs ROW THREADS\n");
+    fprintf(stderr, "usage: programs ROW THREADS [SECONDS]\n");
     return 2;
 }

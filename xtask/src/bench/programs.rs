@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Measured, heading};
+use super::{Measured, Options, heading};
 use crate::Result;
 use crate::shell::{command, read, run};
 
@@ -42,6 +42,7 @@ const fn row(name: &'static str, work: f64, unit: &'static str) -> Row {
 const CUBE_128: f64 = 128.0 * 128.0 * 128.0 * 1e-6;
 const CUBE_160: f64 = 160.0 * 160.0 * 160.0 * 1e-6;
 const CUBE_256: f64 = 8.0 * CUBE_128;
+const CUBE_640: f64 = 125.0 * CUBE_128;
 const CUBE_1024: f64 = 512.0 * CUBE_128;
 const SQUARE_64: f64 = 64.0 * 64.0 * 1e-6;
 const SQUARE_1024: f64 = CUBE_128 / 2.0;
@@ -96,7 +97,16 @@ const ROWS: &[Row] = &[
     Row { goal: 0.75, ..row("small-128", 4000.0 * SQUARE_64, "cells") },
     Row { goal: 1.8, ..row("jacobi-2d", 4.0 * SQUARE_4096, "cells") },
     Row { goal: 1.8, ..row("heat-3d", 4.0 * CUBE_256, "cells") },
+    // Beyond third-level caches of 300 MiB too.
+    Row { goal: 1.8, ..row("heat-3d-640", 4.0 * CUBE_640, "cells") },
     Row { goal: 1.8, ..row("fdtd-2d", 4.0 * SQUARE_4096, "cells") },
+    row("material", 4.0 * SQUARE_1024, "cells"),
+    row("maxwell", 4.0 * CUBE_128, "cells"),
+    Row { apart: 1e-5, ..row("taps", SQUARE_2048, "cells") },
+    Row { apart: 1e-5, ..row("windows", SQUARE_2048, "cells") },
+    row("escape", SQUARE_1024 / 4.0, "cells"),
+    row("automaton-u8", 4.0 * SQUARE_2048, "cells"),
+    row("automaton-i32", 4.0 * SQUARE_2048, "cells"),
     row("star-2-f64", 4.0 * CUBE_256, "cells"),
     Row { apart: 1e-5, ..row("star-2-f32", 4.0 * CUBE_256, "cells") },
     row("star-4-f64", 4.0 * CUBE_256, "cells"),
@@ -131,7 +141,8 @@ struct Printed {
 }
 
 /// Builds both sides, measures the rows and prints the table.
-pub fn measure(rows: &[Row], pairs: u32, threads: usize, folder: &Path) -> Result<Vec<Found>> {
+pub fn measure(rows: &[Row], options: &Options, threads: usize, folder: &Path) -> Result<Vec<Found>> {
+    let Options { pairs, seconds, .. } = *options;
     if rows.is_empty() {
         return Ok(Vec::new());
     }
@@ -150,6 +161,7 @@ pub fn measure(rows: &[Row], pairs: u32, threads: usize, folder: &Path) -> Resul
         "stencils",
         "lines",
         "colours",
+        "users",
     ];
     let sources = sources.map(|name| format!("benches/reference/programs/{name}.c"));
     run(command("gcc -O3 -march=native -fno-math-errno -fopenmp").args(sources).args(["-lm", "-o"]).arg(&reference))?;
@@ -163,12 +175,12 @@ pub fn measure(rows: &[Row], pairs: u32, threads: usize, folder: &Path) -> Resul
     for row in rows {
         let checks = RefCell::new((Vec::new(), Vec::new()));
         let tida = || {
-            let printed = once(&programs, row.tida, threads)?;
+            let printed = once(&programs, row.tida, threads, seconds)?;
             checks.borrow_mut().0 = printed.check;
             Ok(row.work * 1e6 / printed.seconds)
         };
         let c = || {
-            let printed = once(&reference, row.c, threads)?;
+            let printed = once(&reference, row.c, threads, seconds)?;
             checks.borrow_mut().1 = printed.check;
             let (tida, c) = &*checks.borrow();
             same(row, tida, c)?;
@@ -191,8 +203,8 @@ fn built() -> Result<PathBuf> {
     path.ok_or_else(|| format!("cargo built no program: {text}"))
 }
 
-fn once(program: &Path, row: &str, threads: usize) -> Result<Printed> {
-    let text = read(Command::new(program).arg(row).arg(threads.to_string()))?;
+fn once(program: &Path, row: &str, threads: usize, seconds: f64) -> Result<Printed> {
+    let text = read(Command::new(program).arg(row).arg(threads.to_string()).arg(seconds.to_string()))?;
     serde_json::from_str(&text).map_err(|e| format!("{} {row} printed {text:?}: {e}", program.display()))
 }
 
