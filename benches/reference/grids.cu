@@ -1,19 +1,34 @@
 // Prolongation and a product of matrices by hand, in f64. Compiled when the bench runs.
 
 // Each cell of a fine grid of n cells along each axis takes the value of the coarse cell that it lies in: a thread writes two
-// cells of a row.
-extern "C" __global__ void prolong_pair(double2 *__restrict__ fine, const double *__restrict__ coarse, int n) {
+// cells of a row, past the caches if that is asked for.
+template <bool PAST> __device__ __forceinline__ void put(double2 *to, double2 both) {
+    if (PAST) __stcs(to, both);
+    else *to = both;
+}
+
+template <bool PAST>
+__device__ __forceinline__ void pair(double2 *__restrict__ fine, const double *__restrict__ coarse, int n) {
     int h = n / 2;
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int j = blockIdx.y * blockDim.y + threadIdx.y;
     int k = blockIdx.z * blockDim.z + threadIdx.z;
     if (i >= h || j >= n || k >= n) return;
     double v = coarse[((k / 2) * h + j / 2) * h + i];
-    fine[(k * n + j) * h + i] = make_double2(v, v);
+    put<PAST>(fine + (k * n + j) * h + i, make_double2(v, v));
+}
+
+extern "C" __global__ void prolong_pair(double2 *__restrict__ fine, const double *__restrict__ coarse, int n) {
+    pair<false>(fine, coarse, n);
+}
+
+extern "C" __global__ void prolong_pair_past(double2 *__restrict__ fine, const double *__restrict__ coarse, int n) {
+    pair<true>(fine, coarse, n);
 }
 
 // The same, with a thread for each coarse cell: it writes all eight cells.
-extern "C" __global__ void prolong_eight(double2 *__restrict__ fine, const double *__restrict__ coarse, int n) {
+template <bool PAST>
+__device__ __forceinline__ void eight(double2 *__restrict__ fine, const double *__restrict__ coarse, int n) {
     int h = n / 2;
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int j = blockIdx.y * blockDim.y + threadIdx.y;
@@ -22,10 +37,18 @@ extern "C" __global__ void prolong_eight(double2 *__restrict__ fine, const doubl
     double v = coarse[(k * h + j) * h + i];
     double2 both = make_double2(v, v);
     double2 *to = fine + (2 * k * n + 2 * j) * h + i;
-    to[0] = both;
-    to[h] = both;
-    to[n * h] = both;
-    to[n * h + h] = both;
+    put<PAST>(to, both);
+    put<PAST>(to + h, both);
+    put<PAST>(to + n * h, both);
+    put<PAST>(to + n * h + h, both);
+}
+
+extern "C" __global__ void prolong_eight(double2 *__restrict__ fine, const double *__restrict__ coarse, int n) {
+    eight<false>(fine, coarse, n);
+}
+
+extern "C" __global__ void prolong_eight_past(double2 *__restrict__ fine, const double *__restrict__ coarse, int n) {
+    eight<true>(fine, coarse, n);
 }
 
 // C = A B, for n rows of n. A block of (BM / TM) (BN / TN) threads makes BM x BN cells of C, TM x TN of them a thread, in

@@ -154,6 +154,8 @@ fn cells_side_by_side_have_the_same_bits() {
             span,
             before: span * bytes,
             threads: if span == 4 { 768 } else { 512 },
+            // See `emit_planes.rs`.
+            planes: found.beside().stencil.and_then(|stencil| stencil.planes),
         });
         let beside = Beside {
             cells: cells as u32,
@@ -174,9 +176,10 @@ fn cells_side_by_side_have_the_same_bits() {
         }
         let plan = plan(&kernel, &Grids(Vec::new()), Dialect::Cuda, Goal::Sweep, false, n % 2 == 0);
         let groups = vec![0; kernel.args.len()];
-        let plan = Plan { march: Some(8), side: cells as u32, block: [64, 4, 1], groups, ..plan };
+        let plan = Plan { march: Some(8), side: cells as u32, block: [64, 4, 1], groups, stream: n % 2 == 1, ..plan };
         let text = source(&kernel, &plan).text;
         nvrtc::compile(&text);
+        assert_eq!(text.contains("tida_stream(("), n % 2 == 1, "{label}");
         // What is far ahead is asked for.
         assert_eq!(text.contains("prefetch"), stencil.is_some(), "{label}");
         if n == 0 {

@@ -32,10 +32,13 @@ fn of(sample: &samples::Sample, dialect: Dialect, many: bool, narrow: bool) -> S
         by_value,
         narrow,
         joint: false,
+        // Both forms compile.
+        stream: !narrow,
         checked: sample.checked,
         groups,
         march: None,
         side: 1,
+        rows: 0,
         fused: None,
         cache: Vec::new(),
         width: 1,
@@ -200,4 +203,16 @@ fn kernels_of_the_link_compile() {
     let (cuda, opencl) = (link::codes(Dialect::Cuda, &codec).text, link::codes(Dialect::OpenCl, &codec).text);
     nvrtc::compile(&cuda);
     insta::assert_snapshot!("link.codes", opencl + "\n// CUDA\n\n" + &cuda);
+}
+
+#[test]
+fn stores_go_past_the_caches_where_they_should() {
+    for sample in samples() {
+        let stores = |narrow: bool, dialect: Dialect| of(&sample, dialect, false, narrow).text.contains("tida_stream<");
+        let sweep = sample.goal == Goal::Sweep;
+        assert!(!stores(true, Dialect::Cuda) && !stores(false, Dialect::OpenCl), "{}", sample.name);
+        assert!(!stores(false, Dialect::Cuda) || sweep, "{}", sample.name);
+    }
+    let heat = samples::all().into_iter().find(|sample| sample.name == "heat_3d").unwrap();
+    assert!(of(&heat, Dialect::Cuda, false, false).text.contains("tida_stream<f64>(&"));
 }

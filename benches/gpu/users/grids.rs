@@ -67,7 +67,9 @@ fn prolong_by_hand(gpu: &Gpu, half: usize) -> Result<ByHand<'_, f64>> {
     let module = gpu.compile(SOURCE, Flags::Exact, &[])?;
     let mut ways = Vec::new();
     for block in [[32, 4, 2], [32, 8, 1], [64, 2, 2], [64, 4, 1], [128, 1, 1], [128, 2, 1], [128, 4, 1]] {
-        for (entry, at_once) in [("prolong_pair", 1), ("prolong_eight", 2)] {
+        for (entry, at_once) in
+            [("prolong_pair", 1), ("prolong_eight", 2), ("prolong_pair_past", 1), ("prolong_eight_past", 2)]
+        {
             let mut way = Way::new(&module, &[entry], block, 1)?;
             way.depth = at_once;
             ways.push(way);

@@ -130,6 +130,8 @@ struct Way {
     name: String,
     functions: Vec<CudaFunction>,
     block: [u32; 3],
+    /// Cells of a thread along x and y.
+    cells: [u32; 2],
     depth: usize,
 }
 
@@ -143,13 +145,15 @@ impl Way {
             name: format!("{} {x}x{y}{planes}{deep}", entries[0]),
             functions: entries.iter().map(|entry| function(module, entry)).collect::<Result<_>>()?,
             block,
+            cells: [1, 1],
             depth,
         })
     }
 
-    /// Blocks that cover so many threads.
-    fn cover(&self, threads: [usize; 3]) -> LaunchConfig {
-        cover(threads, self.block)
+    /// Blocks that cover so many cells along x and y, and threads along z.
+    fn cover(&self, [x, y, z]: [usize; 3]) -> LaunchConfig {
+        let [along_x, along_y] = self.cells.map(|n| n as usize);
+        cover([x.div_ceil(along_x), y.div_ceil(along_y), z], self.block)
     }
 }
 

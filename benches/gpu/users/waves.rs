@@ -186,8 +186,22 @@ fn by_hand<'a, T: Cell + ValidAsZeroBits>(
         for block in [[32, 8, 1], [64, 4, 1], [64, 8, 1], [128, 4, 1]] {
             ways.push(Way::new(&module, &["star_march"], block, depth)?);
         }
-        for [x, y] in [[32, 8], [32, 16], [64, 8], [64, 16]] {
-            ways.push(Way::new(&module, &[&format!("star_shared_{x}x{y}")], [x, y, 1], depth)?);
+    }
+    // Threads with several cells, and blocks that a multiprocessor holds.
+    let several = 16 / size_of::<T>();
+    for depth in [24, 64, 128] {
+        for ([x, y], rows, blocks) in [
+            ([32, 8], 1, 3),
+            ([32, 4], 1, 6),
+            ([32, 4], 2, 4),
+            ([16, 8], 1, 6),
+            ([16, 8], 2, 4),
+            ([32, 8], 2, 1),
+            ([16, 16], 2, 1),
+        ] {
+            let mut way = Way::new(&module, &[&format!("star_shared_{x}x{y}x{rows}_{blocks}")], [x, y, 1], depth)?;
+            way.cells = [several as u32, rows];
+            ways.push(way);
         }
     }
     let [nz, ny, nx] = layout.shape;

@@ -10,7 +10,7 @@ use super::symbols::Known;
 use super::text::{Place, Text};
 use super::types::part_name;
 use crate::element::ScalarType;
-use crate::ir::{Block, Body, ExprId, ExprKind, LocalId, Method, Span, Step, Stmt, StmtKind, Type};
+use crate::ir::{Access, Block, Body, ExprId, ExprKind, LocalId, Method, Span, Step, Stmt, StmtKind, Type};
 use crate::plan::Dialect;
 use crate::scalar::Value;
 
@@ -237,7 +237,17 @@ impl<'s, 'a> Writer<'s, 'a> {
                     true => format!("if ({}) ", self.shared.own("inside")),
                     false => String::new(),
                 };
-                self.put(span, format!("{cell}{place} = {value};"));
+                let streams = self.shared.plan.streams()
+                    && self.shared.side.is_none()
+                    && self.shared.kernel.args[*arg as usize].access == Access::Write;
+                let stored = match streams {
+                    true => {
+                        let ty = super::wide::component_type(self.shared, *arg as usize, component.base as usize);
+                        format!("{}<{ty}>(&{place}, {value});", self.shared.helper(Helper::Stream))
+                    }
+                    false => format!("{place} = {value};"),
+                };
+                self.put(span, cell + &stored);
             }
             StmtKind::Eval(value) => self.eval(span, *value),
             StmtKind::If(cond, then, otherwise) => self.if_(span, "", *cond, then, otherwise),

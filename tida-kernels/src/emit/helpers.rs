@@ -41,6 +41,8 @@ pub(super) enum Helper {
     Saturate(ScalarType, ScalarType),
     /// Brings so many bytes to shared memory while the thread goes on. CUDA.
     Ahead(u8),
+    /// Stores a value, or values side by side, past the caches. CUDA.
+    Stream,
     /// Ends a group of such copies. CUDA.
     Commit,
     /// Waits for the thread's own copies. CUDA.
@@ -135,6 +137,7 @@ impl Helper {
             Helper::Op(op, ty) => format!("tida_{}_{}", op.name(), ty.name()),
             Helper::Saturate(from, to) => format!("tida_{}_of_{}", to.name(), from.name()),
             Helper::Ahead(bytes) => format!("tida_copy_{bytes}"),
+            Helper::Stream => "tida_stream".into(),
             Helper::Commit => "tida_commit".into(),
             Helper::Wait => "tida_wait".into(),
             Helper::WaitBut(groups) => format!("tida_wait_but_{groups}"),
@@ -236,6 +239,15 @@ fn write(text: &mut Text, dialect: Dialect, helper: Helper) {
                 text.line("#else");
                 text.line(format!("*({plain}*)to = *(const {plain}*)from;"));
                 text.line("#endif");
+            });
+        }
+        Helper::Stream => {
+            let words = [(1, "unsigned char"), (2, "unsigned short"), (4, "float"), (8, "double"), (16, "float4")];
+            text.line("template <typename T>");
+            text.block(format!("{device} void {name}(T* to, const T value)"), |text| {
+                for (bytes, word) in words {
+                    text.line(format!("if (sizeof(T) == {bytes}) __stcs(({word}*)to, *(const {word}*)&value);"));
+                }
             });
         }
         Helper::Commit | Helper::Wait | Helper::WaitBut(_) => {

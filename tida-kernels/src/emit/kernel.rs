@@ -13,6 +13,7 @@ use super::line;
 use super::maps;
 use super::march;
 use super::names::legal;
+use super::planes;
 use super::segments;
 use super::shared::{Shared, planes_before, uniform};
 use super::side;
@@ -73,6 +74,7 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
                 main.append(around);
                 main.append(body);
             }
+            Some(_) if shared.planes.is_some() => planes::along(&mut shared, &mut main, &body),
             Some(_) if shared.side.is_some() => {
                 segments::threads(&mut shared, &mut main);
                 cache::regions(&mut shared, &mut main);
@@ -115,10 +117,11 @@ pub(super) fn emit(kernel: &Kernel, analysis: &Analysis, plan: &Plan) -> Source 
     readers.append(tagged::functions(&mut shared));
     readers.append(group::functions(&mut shared));
     let params = params(&mut shared, true);
-    let held = match (&plan.fused, &shared.side) {
-        (Some(fused), _) => fused.held.into(),
-        (None, Some(side)) => side::blocks(plan, side),
-        (None, None) => cache::blocks(&shared).max(segments::blocks(&shared)),
+    let held = match (&plan.fused, &shared.side, &shared.planes) {
+        (Some(fused), ..) => fused.held.into(),
+        (None, Some(side), Some(planes)) => planes.blocks(side.cells, plan.block),
+        (None, Some(side), None) => side::blocks(plan, side),
+        (None, None, _) => cache::blocks(&shared).max(segments::blocks(&shared)),
     };
     let head = format!("{} {entry}(", dialect.entry(plan.block, held));
 

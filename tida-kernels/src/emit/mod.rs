@@ -54,6 +54,7 @@ mod march;
 mod moving;
 #[cfg(feature = "emit")]
 mod names;
+mod planes;
 #[cfg(feature = "emit")]
 mod rows;
 #[cfg(feature = "emit")]

@@ -16,6 +16,7 @@ use crate::plan::coarse::Coarse;
 use crate::plan::fuse::{Steps, steps};
 use crate::plan::maps::{Map, maps};
 use crate::plan::march::Queue;
+use crate::plan::planes::{Planes, planes};
 use crate::plan::registers::{Carried, kept};
 use crate::plan::wide::{Read, Row, Side, Wide, side, wide};
 use crate::plan::{Dialect, Goal, Plan};
@@ -103,6 +104,8 @@ pub(super) struct Shared<'a> {
     pub wide: Option<Wide>,
     /// What a marching thread with cells side by side keeps of them and of what is around.
     pub side: Option<Side>,
+    /// The planes that its block shares.
+    pub planes: Option<Planes>,
     /// What has tiles in shared memory.
     pub scopes: Vec<Scope>,
     /// How a thread has several cells, if it has.
@@ -148,6 +151,7 @@ impl<'a> Shared<'a> {
             carried: kept.carried,
             wide: if matches!(plan.goal, Goal::Segments(_)) && !plan.checked { wide(kernel, analysis) } else { None },
             side: if plan.beside(kernel.rank) > 1 { side(kernel, analysis) } else { None },
+            planes: None,
             scopes: Vec::new(),
             coarse: None,
             maps: Vec::new(),
@@ -159,6 +163,9 @@ impl<'a> Shared<'a> {
             own: BTreeMap::new(),
             used: Used::default(),
         };
+        if let (Some(side), Some(rows)) = (&shared.side, plan.shares(kernel.rank)) {
+            shared.planes = planes(side, rows as usize).filter(|planes| planes.fits(side.cells, plan.block));
+        }
         if plan.caches() {
             let sharing = sharing(kernel, analysis);
             (shared.scopes, shared.tagged) = (sharing.planned(kernel, plan), sharing.tagged(kernel, plan));

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::Field;
 use super::access::around;
+use super::helpers::Helper;
 use super::kernel::{coordinates, pointers, positions};
 use super::march;
 use super::shared::Shared;
@@ -40,27 +41,7 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: &Text) {
     let (last, cells) = (shared.kernel.rank.saturating_sub(1), side.cells);
     let names = ["start", "left", "whole"];
     let [start, left, whole] = names.map(|name| shared.own(name));
-    let mut used: Vec<(String, u8, usize)> = Vec::new();
-    let rows = side.rows.iter().map(|row| (row.arg, row.component, row.bytes));
-    for (arg, component, bytes) in rows.chain(side.stores.iter().copied()) {
-        let plane = (shared.plane(arg, component), shared.group(arg), bytes);
-        if !used.contains(&plane) {
-            used.push(plane);
-        }
-    }
-    let mut tests = Vec::new();
-    for (plane, group, bytes) in &used {
-        let position = shared.position(*group);
-        tests.push(format!("(u64)({plane} + {position}) % {} == 0", bytes * cells));
-    }
-    let mut groups: Vec<u8> = used.iter().map(|plane| plane.1).collect();
-    groups.sort_unstable();
-    groups.dedup();
-    for group in groups {
-        let strides: Vec<String> = (0..last).map(|axis| shared.stride(group, axis)).collect();
-        let all = if strides.len() == 1 { strides.concat() } else { format!("({})", strides.join(" | ")) };
-        tests.push(format!("{all} % {cells} == 0"));
-    }
+    let tests = tests(shared, &side);
     let (t, extent) = (shared.own(&format!("t{last}")), shared.field(Field::Extent(last as u32)));
     pointers(shared, text);
     positions(shared, text, "", &start);
@@ -83,6 +64,38 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: &Text) {
     text.line("}");
 }
 
+/// What says that memory is aligned for the cells of a thread, side by side.
+pub(super) fn tests(shared: &mut Shared<'_>, side: &Side) -> Vec<String> {
+    let (last, cells) = (shared.kernel.rank.saturating_sub(1), side.cells);
+    let mut used: Vec<(String, u8, usize)> = Vec::new();
+    let rows = side.rows.iter().map(|row| (row.arg, row.component, row.bytes));
+    for (arg, component, bytes) in rows.chain(side.stores.iter().copied()) {
+        let plane = (shared.plane(arg, component), shared.group(arg), bytes);
+        if !used.contains(&plane) {
+            used.push(plane);
+        }
+    }
+    let mut tests = Vec::new();
+    for (plane, group, bytes) in &used {
+        let position = shared.position(*group);
+        tests.push(format!("(u64)({plane} + {position}) % {} == 0", bytes * cells));
+    }
+    let mut groups: Vec<u8> = used.iter().map(|plane| plane.1).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    for group in groups {
+        let strides: Vec<String> = (0..last).map(|axis| shared.stride(group, axis)).collect();
+        let all = if strides.len() == 1 { strides.concat() } else { format!("({})", strides.join(" | ")) };
+        tests.push(format!("{all} % {cells} == 0"));
+    }
+    tests
+}
+
+/// The loop over the cells of a march, each value read by itself.
+pub(super) fn value_by_value(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text) {
+    turns(shared, text, side, body, Lie::Some);
+}
+
 /// The coordinate of a cell along the last axis. NVRTC 13.0 finds that `(x | 1) / 2` is `x / 2`, but not that
 /// `(x + 1) / 2` is, where it could know that `x` is even.
 fn column(shared: &mut Shared<'_>, text: &mut Text, lie: Lie) {
@@ -102,7 +115,7 @@ pub(super) fn blocks(plan: &Plan, side: &Side) -> u32 {
 /// The loop over the cells of a march, where they lie so.
 fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, lie: Lie) {
     let whole = lie != Lie::Some;
-    let [t, start, end, left, e] = ["t0", "start", "end", "left", "e"].map(|name| shared.own(name));
+    let [t, start, end] = ["t0", "start", "end"].map(|name| shared.own(name));
     let cells = side.cells;
     let mut handed = false;
     for row in &side.rows {
@@ -152,53 +165,72 @@ fn turns(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, lie
                 fill(shared, text, (row, row), handed.end..all.end, cells, whole);
             }
         }
-        for (arg, component, _) in &side.stores {
-            let (ty, name) = (component_type(shared, *arg, *component), shared.stored_name(*arg, *component));
-            let many = side_by_side(shared, ty, cells);
-            if !side.kept.contains(arg) {
-                text.line(format!("{many} {name};"));
-                continue;
-            }
-            let (plane, group) = (shared.plane(*arg, *component), shared.group(*arg));
-            let (position, pointer) = (shared.position(group), shared.dialect().pointer(&many, false));
-            if whole {
-                text.line(format!("{many} {name} = *({pointer})({plane} + {position});"));
-                continue;
-            }
-            text.line(format!("{many} {name};"));
-            for cell in 0..cells {
-                let test = if cell == 0 { String::new() } else { format!("if ({left} > {cell}) ") };
-                let more = if cell == 0 { String::new() } else { format!(" + {cell}") };
-                text.line(format!("{test}{name}.at[{cell}] = {plane}[{position}{more}];"));
-            }
-        }
-        text.line("#pragma unroll");
-        text.block(format!("for (i32 {e} = 0; {e} < {cells}; {e}++)"), |text| {
-            if !whole {
-                text.line(format!("if ({e} >= {left}) continue;"));
-            }
-            if side.alike {
-                column(shared, text, lie);
-            }
-            coordinates(shared, text);
-            text.append(body.clone().deeper(text.depth - 1));
-        });
-        for (arg, component, _) in &side.stores {
-            let (ty, name) = (component_type(shared, *arg, *component), shared.stored_name(*arg, *component));
-            let (plane, group) = (shared.plane(*arg, *component), shared.group(*arg));
-            let position = shared.position(group);
-            if whole {
-                let pointer = shared.dialect().pointer(&side_by_side(shared, ty, cells), true);
-                text.line(format!("*({pointer})({plane} + {position}) = {name};"));
-                continue;
-            }
-            for cell in 0..cells {
-                let test = if cell == 0 { String::new() } else { format!("if ({left} > {cell}) ") };
-                let more = if cell == 0 { String::new() } else { format!(" + {cell}") };
-                text.line(format!("{test}{plane}[{position}{more}] = {name}.at[{cell}];"));
-            }
-        }
+        cells_of(shared, text, side, body, lie, 0);
     });
+}
+
+/// The same of a march whose rows are in place, in the row of the thread's rows with this number, which has all cells.
+pub(super) fn whole_row(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, row: i64) {
+    cells_of(shared, text, side, body, Lie::Whole, row);
+}
+
+/// What the cells of a thread compute and store, once what they read is there.
+fn cells_of(shared: &mut Shared<'_>, text: &mut Text, side: &Side, body: &Text, lie: Lie, row: i64) {
+    let (whole, cells) = (lie != Lie::Some, side.cells);
+    let [left, e] = ["left", "e"].map(|name| shared.own(name));
+    let mut place = vec![0; shared.kernel.rank];
+    if let [.., across, _] = place.as_mut_slice() {
+        *across = row;
+    }
+    for (arg, component, _) in &side.stores {
+        let (ty, name) = (component_type(shared, *arg, *component), shared.stored_name(*arg, *component));
+        let many = side_by_side(shared, ty, cells);
+        if !side.kept.contains(arg) {
+            text.line(format!("{many} {name};"));
+            continue;
+        }
+        let (plane, group) = (shared.plane(*arg, *component), shared.group(*arg));
+        let (position, pointer) = (around(shared, group, &place), shared.dialect().pointer(&many, false));
+        if whole {
+            text.line(format!("{many} {name} = *({pointer})({plane} + {position});"));
+            continue;
+        }
+        text.line(format!("{many} {name};"));
+        for cell in 0..cells {
+            let test = if cell == 0 { String::new() } else { format!("if ({left} > {cell}) ") };
+            let more = if cell == 0 { String::new() } else { format!(" + {cell}") };
+            text.line(format!("{test}{name}.at[{cell}] = {plane}[{position}{more}];"));
+        }
+    }
+    text.line("#pragma unroll");
+    text.block(format!("for (i32 {e} = 0; {e} < {cells}; {e}++)"), |text| {
+        if !whole {
+            text.line(format!("if ({e} >= {left}) continue;"));
+        }
+        if side.alike {
+            column(shared, text, lie);
+        }
+        coordinates(shared, text);
+        text.append(body.clone().deeper(text.depth - 1));
+    });
+    for (arg, component, _) in &side.stores {
+        let (ty, name) = (component_type(shared, *arg, *component), shared.stored_name(*arg, *component));
+        let (plane, group) = (shared.plane(*arg, *component), shared.group(*arg));
+        let position = around(shared, group, &place);
+        if whole {
+            let pointer = shared.dialect().pointer(&side_by_side(shared, ty, cells), true);
+            text.line(match shared.plan.streams() {
+                true => format!("{}(({pointer})({plane} + {position}), {name});", shared.helper(Helper::Stream)),
+                false => format!("*({pointer})({plane} + {position}) = {name};"),
+            });
+            continue;
+        }
+        for cell in 0..cells {
+            let test = if cell == 0 { String::new() } else { format!("if ({left} > {cell}) ") };
+            let more = if cell == 0 { String::new() } else { format!(" + {cell}") };
+            text.line(format!("{test}{plane}[{position}{more}] = {name}.at[{cell}];"));
+        }
+    }
 }
 
 /// Asks for what the planes ahead have that no thread has read yet, if the march reaches them. Else reads of memory
@@ -208,15 +240,21 @@ fn ask_ahead(shared: &mut Shared<'_>, text: &mut Text, side: &Side) {
         return;
     }
     let (t, end) = (shared.own("t0"), shared.own("end"));
-    text.block(format!("if ({t} + {AHEAD} < {end})"), |text| {
-        for row in side.first() {
-            let (plane, group) = (shared.plane(row.arg, row.component), shared.group(row.arg));
-            let mut offsets = [row.before.as_slice(), &[0]].concat();
-            offsets[0] += AHEAD;
-            let position = around(shared, group, &offsets);
-            text.line(format!("asm volatile(\"prefetch.global.L2 [%0];\" :: \"l\"({plane} + ({position})));"));
+    text.block(format!("if ({t} + {AHEAD} < {end})"), |text| ask(shared, text, side, 0));
+}
+
+/// Asks for it, in the row of the thread's rows with this number. CUDA.
+pub(super) fn ask(shared: &mut Shared<'_>, text: &mut Text, side: &Side, row_number: i64) {
+    for row in side.first() {
+        let (plane, group) = (shared.plane(row.arg, row.component), shared.group(row.arg));
+        let mut offsets = [row.before.as_slice(), &[0]].concat();
+        offsets[0] += AHEAD;
+        if let [.., across, _] = offsets.as_mut_slice() {
+            *across += row_number;
         }
-    });
+        let position = around(shared, group, &offsets);
+        text.line(format!("asm volatile(\"prefetch.global.L2 [%0];\" :: \"l\"({plane} + ({position})));"));
+    }
 }
 
 /// The type of the values of a row.
@@ -238,7 +276,26 @@ fn above<'a>(side: &'a Side, row: &Row, whole: bool) -> Option<&'a Row> {
 
 /// Reads the values of `from` that belong to these cells into the row `to`.
 fn fill(shared: &mut Shared<'_>, text: &mut Text, (to, from): (&Row, &Row), of: Range<i64>, cells: usize, whole: bool) {
-    let (name, left) = (shared.row_name(to), shared.own("left"));
+    let name = shared.row_name(to);
+    fill_into(shared, text, (&name, to.along.0), from, of, (cells, whole));
+}
+
+/// Reads all values of a row of whole cells into what has this name.
+pub(super) fn fill_named(shared: &mut Shared<'_>, text: &mut Text, name: &str, row: &Row, cells: usize) {
+    fill_into(shared, text, (name, row.along.0), row, row.held(cells), (cells, true));
+}
+
+/// Reads the values of `from` that belong to these cells into what has this name, whose first value is that of the cell
+/// with this number.
+fn fill_into(
+    shared: &mut Shared<'_>,
+    text: &mut Text,
+    (name, first): (&str, i64),
+    from: &Row,
+    of: Range<i64>,
+    (cells, whole): (usize, bool),
+) {
+    let left = shared.own("left");
     let (plane, group) = (shared.plane(from.arg, from.component), shared.group(from.arg));
     let decode = from.codec.map(|codec| shared.decode(codec));
     let value = |code: String| match &decode {
@@ -260,7 +317,7 @@ fn fill(shared: &mut Shared<'_>, text: &mut Text, (to, from): (&Row, &Row), of: 
             text.block("", |text| {
                 text.line(format!("const {many} {row} = *({pointer})({plane} + ({position}));"));
                 for n in 0..own {
-                    text.line(format!("{name}[{}] = {};", cell + n - to.along.0, value(format!("{row}.at[{n}]"))));
+                    text.line(format!("{name}[{}] = {};", cell + n - first, value(format!("{row}.at[{n}]"))));
                 }
             });
             cell += own;
@@ -269,7 +326,7 @@ fn fill(shared: &mut Shared<'_>, text: &mut Text, (to, from): (&Row, &Row), of: 
         // A cell that no cell of the box reaches may be nowhere.
         let beyond = cell - from.along.1;
         let test = if whole || beyond < 1 { String::new() } else { format!("if ({left} > {beyond}) ") };
-        text.line(format!("{test}{name}[{}] = {};", cell - to.along.0, value(format!("{plane}[{position}]"))));
+        text.line(format!("{test}{name}[{}] = {};", cell - first, value(format!("{plane}[{position}]"))));
         cell += 1;
     }
 }

@@ -94,6 +94,12 @@ pub fn march(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Bes
     Some((stretch(machine, saving, boxes, &Beside::ONE)?, 1))
 }
 
+/// Whether what a sweep writes should go past the cache that all multiprocessors share: where that cannot hold what the
+/// sweep moves, so that nobody finds there what was written, and what is read needs the room.
+pub fn streams(machine: &Machine, boxes: &Boxes<'_>) -> bool {
+    boxes.cells.saturating_mul(boxes.bytes) > machine.cache
+}
+
 /// How many cells along axis 0 a thread should take, if a march is worth it, where it has so many cells beside each.
 fn stretch(machine: &Machine, saving: &Saving, boxes: &Boxes<'_>, beside: &Beside) -> Option<u32> {
     let (&planes, across) = boxes.extent.split_first()?;

@@ -15,6 +15,7 @@ pub mod joint;
 pub mod lines;
 pub mod maps;
 pub mod march;
+pub mod planes;
 pub(crate) mod reads;
 pub mod registers;
 pub mod room;
@@ -111,6 +112,9 @@ pub struct Plan {
     pub march: Option<u32>,
     /// Cells side by side along the last axis that a thread takes as it marches (see [`wide::side`]: that many, or 1).
     pub side: u32,
+    /// Rows of cells of a thread that marches with cells side by side over three axes, whose block shares the planes
+    /// around its cells (see [`planes`]); 0 where it does not.
+    pub rows: u32,
     /// Several steps in one launch (see [`fuse`]). Such a plan has no tiles; its `march` are the planes of a chunk.
     pub fused: Option<fuse::Fused>,
     /// The arguments whose reads come from tiles in shared memory, where they can (see [`cache`]). A plan with tiles
@@ -126,6 +130,8 @@ pub struct Plan {
     pub registers: u32,
     /// What reads cost, by which those values are chosen.
     pub latency: auto::Latency,
+    /// What a sweep writes goes past the caches: they are for what it reads. CUDA alone, see [`Plan::streams`].
+    pub stream: bool,
     /// The ghosts that a sweep reads the cells of instead, if [`Plan::may_read_inside`]: its box is the whole domain of
     /// the arrays.
     pub ghosts: Vec<ghosts::Ghosts>,
@@ -272,10 +278,20 @@ impl Plan {
         self.marches(rank).map_or(1, |_| self.side.max(1))
     }
 
+    /// How many rows of cells a thread takes of a kernel of so many axes, if its block shares planes.
+    pub fn shares(&self, rank: usize) -> Option<u32> {
+        Some(self.rows).filter(|rows| *rows > 0 && rank == 3 && self.beside(rank) > 1 && self.block[2] == 1)
+    }
+
     /// Whether components are counted from one pointer: in sweeps whose threads have one cell each, from memory.
     pub fn joins(&self, rank: usize) -> bool {
         let one = self.goal == Goal::Sweep && self.fused.is_none() && self.marches(rank).is_none();
         self.joint && self.narrow && one && !self.caches()
+    }
+
+    /// Whether stores go past the caches.
+    pub fn streams(&self) -> bool {
+        self.stream && self.dialect == Dialect::Cuda && self.goal == Goal::Sweep && self.fused.is_none()
     }
 
     /// Cells of a thread along x and y.
@@ -298,6 +314,9 @@ impl Plan {
         }
         let rank = extent.len();
         let mut threads = threads(extent, self.marches(rank).unwrap_or(1), self.beside(rank));
+        if let (Some(rows @ 1..), [_, across, _]) = (self.shares(rank), threads.as_mut_slice()) {
+            *across = across.unsigned_abs().div_ceil(rows.into()) as i64;
+        }
         if let Some(colours) = &self.colours {
             colours.of_one(&mut threads);
         }
@@ -365,7 +384,7 @@ mod tests {
         assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(2, false)), [128, 2, 1]);
         assert_eq!(Plan::mapping_beside(&[32, 512, 256], 4, &beside(1, true)), [128, 2, 1]);
         assert_eq!(Plan::mapping_beside(&[512, 256], 4, &beside(2, true)), [128, 2, 1]);
-        let of = |span| Some(wide::Stencil { span, before: 0, threads: 512 });
+        let of = |span| Some(wide::Stencil { span, before: 0, threads: 512, planes: None });
         let stencil = |cells, span| wide::Beside { stencil: of(span), ..beside(cells, true) };
         assert_eq!(Plan::mapping_beside(&[32, 512, 128], 4, &stencil(4, 4)), [32, 8, 1]);
         assert_eq!(Plan::mapping_beside(&[32, 512, 128], 4, &stencil(4, 8)), [16, 16, 1]);

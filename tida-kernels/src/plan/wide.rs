@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::alike::alike;
 use super::march::offsets;
+use super::planes::Shape;
 use crate::analysis::Analysis;
 use crate::codec::Codec;
 use crate::ir::{Access, ExprKind, Kernel, has_loop};
@@ -157,6 +158,8 @@ pub struct Stencil {
     pub before: u32,
     /// Threads that a multiprocessor is to hold, so that each has the registers that it needs.
     pub threads: u32,
+    /// Blocks that share planes, if they should.
+    pub planes: Option<Shape>,
 }
 
 impl Beside {
@@ -226,7 +229,12 @@ impl Side {
     /// What a choice of a plan has to know of it.
     pub fn beside(&self) -> Beside {
         let before = self.first().into_iter().map(|high| self.below(high) * high.bytes as u32).sum();
-        let stencil = self.is_stencil().then(|| Stencil { span: self.span(), before, threads: self.threads() });
+        let stencil = self.is_stencil().then(|| Stencil {
+            span: self.span(),
+            before,
+            threads: self.threads(),
+            planes: Shape::of(self),
+        });
         let mut beside = Beside { cells: self.cells as u32, stencil, alike: self.alike, ..Beside::ONE };
         for (n, row) in self.rows.iter().enumerate() {
             for low in &self.rows[..n] {

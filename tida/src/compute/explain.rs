@@ -362,6 +362,12 @@ impl fmt::Display for Explanation {
                 "  march: {cells} cells along axis 0 a thread, {side} side by side, which are stored at once and share what they \
                  read of whole arrays"
             )?,
+            (Some(cells), side @ 2..) if self.plan.shares(rank).is_some() => writeln!(
+                f,
+                "  march: {cells} cells along axis 0 a thread, {side} side by side in {} rows, whose block shares the planes around \
+                 them",
+                self.plan.rows
+            )?,
             (Some(cells), side @ 2..) => writeln!(
                 f,
                 "  march: {cells} cells along axis 0 a thread, {side} side by side, which are read at once and stay decoded"

@@ -99,6 +99,10 @@ pub(crate) struct Without {
     /// Iterations of a strip where threads have several cells, and whether strips are fetched ahead.
     pub strip: Option<u32>,
     pub ahead: Option<bool>,
+    /// Planes that blocks share.
+    pub planes: bool,
+    /// Whether what sweeps write goes past the caches.
+    pub stream: Option<bool>,
 }
 
 /// What a winner is found by in memory.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tida_kernels::element::ElementType;
 use tida_kernels::emit::Param;
-use tida_kernels::plan::auto::{Boxes, has_room, march};
+use tida_kernels::plan::auto::{Boxes, has_room, march, streams};
 use tida_kernels::plan::cache::{Cache, Cached};
+use tida_kernels::plan::planes::Shape;
 use tida_kernels::plan::registers::USUAL;
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::plan::{Dialect, Goal, Math, Plan, threads};
@@ -553,7 +554,11 @@ impl DeviceLaunch<'_> {
         let tiles = self.tiles(wish, facts, (extent, cells));
         let march = self.march(wish, facts, &Boxes { extent, cells, bytes }).filter(|_| tiles.is_none());
         narrow &= march.is_none() || beyond <= i64::from(i32::MAX);
-        let (march, side) = march.map_or((None, 1), |(march, side)| (Some(march), side));
+        let (mut march, side) = march.map_or((None, 1), |(march, side)| (Some(march), side));
+        let planes = self.planes(wish, facts, (extent, cells), side);
+        if let Some((_, cells)) = planes {
+            march = Some(cells);
+        }
         let mut threads = threads(extent, march.unwrap_or(1), side);
         let colours = self.colour.map(|colour| colours(&colour, self.prepared.kernel.rank));
         colours.iter().for_each(|colours| colours.of_one(&mut threads));
@@ -561,6 +566,7 @@ impl DeviceLaunch<'_> {
         let mut block = match (self.goal, &tiles) {
             (Goal::Segments(_), _) => [256, 1, 1],
             (_, Some(tiles)) => tiles.block,
+            _ if planes.is_some() => planes.map_or([1; 3], |(shape, _)| shape.block),
             _ => wish.block.unwrap_or_else(|| match &along {
                 Some(along) if facts.gpu => Plan::mapping_of_lines(along),
                 _ => self.prepared.usual_block(facts, &threads, &beside),
@@ -595,10 +601,12 @@ impl DeviceLaunch<'_> {
             by_value: 0,
             narrow,
             joint: joint && narrow,
+            stream: self.without.stream.unwrap_or_else(|| streams(&facts.machine, &Boxes { extent, cells, bytes })),
             checked: self.checked,
             groups,
             march,
             side,
+            rows: planes.map_or(0, |(shape, _)| shape.rows),
             fused: None,
             cache,
             width,
@@ -648,6 +656,17 @@ impl DeviceLaunch<'_> {
             None if facts.gpu => march(&facts.machine, &self.prepared.saving, boxes, &beside),
             None => None,
         }
+    }
+
+    /// The blocks that share planes around their cells, and how far they march, if that is how a march with so many
+    /// cells side by side should run.
+    fn planes(&self, wish: &Wish, facts: &Facts, (extent, cells): (&[i64], u64), side: u32) -> Option<(Shape, u32)> {
+        let asked = wish.march.is_some() || wish.block.is_some() || self.without.planes;
+        let shape = self.prepared.beside.stencil?.planes?;
+        let can = facts.gpu && facts.dialect == Dialect::Cuda && side > 1 && side == self.prepared.beside.cells;
+        let march = shape.march(facts.machine.multiprocessors, extent, cells, side)?;
+        let fits = shape.block.iter().product::<u32>() <= facts.block_threads;
+        (can && fits && !asked).then_some((shape, march))
     }
 
     /// For how many boxes geometry is passed by value: 0 for a table in memory.

@@ -37,13 +37,16 @@ impl Without {
                 "no-cells" => without.cells = Some([1, 1]),
                 "ahead" => without.ahead = Some(true),
                 "no-ahead" => without.ahead = Some(false),
+                "no-planes" => without.planes = true,
+                "stream" => without.stream = Some(true),
+                "no-stream" => without.stream = Some(false),
                 other => without.numbers(other).ok_or_else(|| {
                     Error::new(
                         ErrorKind::Argument,
                         "read what plans go without (the environment variable TIDA_PLAN)",
                         format!("`{other}`"),
-                        "name no-dim, no-small, no-registers, no-cells, no-ahead, ahead, cells=8x4, block=16x16 or strip=16, with commas \
-                         between, or unset it",
+                        "name no-dim, no-small, no-registers, no-cells, no-ahead, ahead, no-planes, no-stream, stream, cells=8x4, block=16x16 or \
+                         strip=16, with commas between, or unset it",
                     )
                 })?,
             }
@@ -336,6 +339,8 @@ mod tests {
         let shape = Without::from_list("cells=8x4,block=8x32,strip=8,no-ahead").unwrap();
         let (cells, block, strip) = (Some([4, 8]), Some([32, 8, 1]), Some(8));
         assert_eq!(shape, Without { cells, block, strip, ahead: Some(false), ..Without::default() });
+        let without = Without::from_list("no-planes,no-stream").unwrap();
+        assert_eq!(without, Without { planes: true, stream: Some(false), ..Without::default() });
         for wrong in ["cells=16x16", "cells=0x1", "block=4x4x4x4", "strip=", "strip=x", "cells"] {
             assert!(Without::from_list(wrong).is_err(), "{wrong}");
         }
