@@ -20,7 +20,7 @@ use crate::memory::ghosts::borders::StripFault;
 use crate::memory::ghosts::device::DeviceCopies;
 use crate::memory::ghosts::owed::Owed;
 use crate::memory::ghosts::regions::Regional;
-use crate::memory::node::{Queue, Work};
+use crate::memory::node::{DeviceWork, Queue, Work};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::parallel;
@@ -135,6 +135,12 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
             "use one call for the arrays of each accelerator",
         ));
     }
+    if let [fill] = fills
+        && fill.repeats(recorded)
+    {
+        fill.tracker.ages.ghosts_filled();
+        return Ok(());
+    }
     // What goes to other ranks is decided by the program alone; and a rank does not know of all that others write.
     let shared = acc.ranks() > 1;
     let lacks = |fill: &&Fill| shared || !(Due::of(&fill.tracker).fresh || fill.has_copies());
@@ -232,9 +238,7 @@ fn fill_at(
             }
             Side::Device if fits => {
                 fixed_on_device |= fixed;
-                let planar = tracker.planar().filter(|_| !fixed);
-                let owed = planar.and_then(|planar| Owed::of(planar, fixed, recorded)).map(Arc::new);
-                on_device.push((ghosts, storage, fixed, owed));
+                on_device.extend(on_device_of(tracker, fixed, recorded));
                 device_touches.push(touch);
             }
             _ if storage.backing().is_some() => {
@@ -265,14 +269,7 @@ fn fill_at(
         acc.record_node("fill_ghosts", recorded, &host_touches, &[], work);
     }
     if !on_device.is_empty() {
-        let work = Work::Device(Box::new(move |queue| {
-            let held = fill_on_device(queue, recorded, on_device)?;
-            Ok(Box::new(move || {
-                drop(held);
-                Ok(())
-            }))
-        }));
-        acc.core().record_fill(recorded, &device_touches, fixed_on_device, work);
+        acc.core().record_fill(recorded, &device_touches, fixed_on_device, (fill_of, filling(on_device, recorded)));
     }
     if let (false, Some(device)) = (on_both.is_empty(), acc.core().device.clone()) {
         let work = Work::Both(Box::new(move || {
@@ -290,6 +287,29 @@ fn fill_at(
 /// A fill of an array's ghosts on a device, the array's memory, whether ghosts of fixed value are set, and what is
 /// known of them if the fill may wait.
 type OnDevice = (Arc<Regional>, Arc<Storage>, bool, Option<Arc<Owed>>);
+
+/// What the fill of an array is about.
+fn on_device_of(tracker: &Arc<Tracker>, fixed: bool, recorded: &'static Location<'static>) -> Option<OnDevice> {
+    let planar = tracker.planar().filter(|_| !fixed);
+    let owed = planar.and_then(|planar| Owed::of(planar, fixed, recorded)).map(Arc::new);
+    Some((tracker.regional()?.clone(), tracker.storage().clone(), fixed, owed))
+}
+
+/// What fills ghosts on the device.
+fn filling(fills: Vec<OnDevice>, recorded: &'static Location<'static>) -> DeviceWork {
+    Box::new(move |queue| {
+        let held = fill_on_device(queue, recorded, fills)?;
+        Ok(Box::new(move || {
+            drop(held);
+            Ok(())
+        }))
+    })
+}
+
+/// The same of one array.
+fn fill_of(tracker: &Arc<Tracker>, fixed: bool, recorded: &'static Location<'static>) -> DeviceWork {
+    filling(on_device_of(tracker, fixed, recorded).into_iter().collect(), recorded)
+}
 
 /// Fills ghosts of arrays on the device, or leaves that to who reads them; gives what it uses.
 fn fill_on_device(
@@ -318,6 +338,17 @@ fn fill_on_device(
         })?;
     }
     Ok(held)
+}
+
+impl Fill {
+    /// Whether the fill is held back because the program repeats itself: then no more is to be done.
+    fn repeats(&self, recorded: &'static Location<'static>) -> bool {
+        let Fill { acc, tracker, parts, routes, .. } = self;
+        let Due { fixed, fresh } = Due::of(tracker);
+        let alone = parts.is_empty() && routes.is_empty() && acc.ranks() == 1;
+        let works = || tracker.regional().is_some_and(|ghosts| ghosts.plan().has_work(fixed));
+        alone && !fresh && works() && acc.core().repeats_fill(recorded, tracker, fixed, fill_of)
+    }
 }
 
 /// Arrays whose ghosts can be filled in one call of [`fill_ghosts`]: `&mut` of an array, and tuples, arrays and vectors

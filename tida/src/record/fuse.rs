@@ -16,12 +16,13 @@ use std::sync::{Arc, Weak};
 use super::closing::on_device;
 use super::driver::{Core, Recorder};
 use super::recording::TileWork;
+use super::rounds::Fills;
 use super::sweep::SweepKey;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::fused::{enqueue_steps, same, steps_are_compiled};
 use crate::launch::step::{Fusible, Launch, Together};
-use crate::memory::node::{Node, Queue, Work};
+use crate::memory::node::{DeviceWork, Node, Queue, Work};
 use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
 use crate::program::fuse::{Cycle, Pair};
 use crate::program::place::Kind;
@@ -208,16 +209,17 @@ impl Core {
         self.device.as_ref().is_some_and(|device| !device.asked.fuse.is_off())
     }
 
-    /// Records the filling of ghosts on the device: held back too, if it is of alternating arrays.
+    /// Records the filling of ghosts on the device, by this work, or by what `fills` makes of an array that is the only
+    /// one: held back too, if it is of alternating arrays or expected.
     pub fn record_fill(
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
         touches: &[Touch],
         fixed: bool,
-        work: Work,
+        (fills, work): (Fills, DeviceWork),
     ) {
-        if let Some(work) = self.round_fill(recorded, touches, fixed, work) {
-            self.record_or_hold("fill_ghosts", recorded, touches, &[], work, Some(fixed));
+        if !self.round_fill(recorded, touches, fixed, fills) {
+            self.record_or_hold("fill_ghosts", recorded, touches, &[], Work::Device(work), Some(fixed));
         }
     }
 

@@ -80,10 +80,13 @@ struct Loop {
 struct Pending {
     name: &'static str,
     recorded: &'static Location<'static>,
-    /// What a fill of ghosts does.
-    work: Option<DeviceWork>,
+    /// Makes what a fill of ghosts does.
+    fills: Option<Fills>,
     op: Op,
 }
+
+/// Makes what fills the ghosts of an array on the device, those of fixed value too if that is said.
+pub(crate) type Fills = fn(&Arc<Tracker>, bool, &'static Location<'static>) -> DeviceWork;
 
 impl Sweep {
     /// The same, with the ghosts of this array filled next, or of none.
@@ -163,7 +166,7 @@ impl Loop {
         }
         self.captured += u64::from(changed);
         let (turn, op) = (sweep.turn, Op::Sweep(sweep));
-        self.pending.push(Pending { name: tile.name, recorded: tile.recorded, work: None, op });
+        self.pending.push(Pending { name: tile.name, recorded: tile.recorded, fills: None, op });
         turn.is_some_and(|turn| turn.cycle.kernels > 1)
     }
 
@@ -179,6 +182,13 @@ impl Loop {
         if let Some(Part::Tile(part)) = self.parts.get_mut(before) {
             part.is_now(sweep);
         }
+    }
+
+    /// Holds the fill of an array's ghosts back.
+    fn hold_fill(&mut self, recorded: &'static Location<'static>, tracker: &Arc<Tracker>, fixed: bool, fills: Fills) {
+        self.is_filled(tracker);
+        let op = Op::Fill { tracker: tracker.clone(), fixed };
+        self.pending.push(Pending { name: "fill_ghosts", recorded, fills: Some(fills), op });
     }
 
     /// No fill of ghosts follows what was held back last.
@@ -338,16 +348,16 @@ impl Core {
         Ok(self.came(recorder))
     }
 
-    /// Holds a fill of ghosts back, if a loop expects it; else gives back what it does.
+    /// Whether a fill of ghosts is held back, since a loop expects it.
     pub(super) fn round_fill(
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
         touches: &[Touch],
         fixed: bool,
-        work: Work,
-    ) -> Option<Work> {
+        fills: Fills,
+    ) -> bool {
         if !self.makes_rounds() {
-            return Some(work);
+            return false;
         }
         let mut recorder = self.with_room_for_rounds();
         let one = match touches {
@@ -360,29 +370,53 @@ impl Core {
             Part::Other => one.is_none(),
             Part::Tile(_) => false,
         };
-        let Some(now) = self.expects(&mut recorder, word, is_it) else { return Some(work) };
+        let Some(now) = self.expects(&mut recorder, word, is_it) else { return false };
         let part = || one.map_or(Part::Other, |tracker| Part::Fill(Arc::downgrade(tracker), fixed));
         now.learn(part, one.into_iter());
         // A round does not begin with a fill: the sweep before would not know that it is followed by one.
-        let holds = one.filter(|_| !now.pending.is_empty());
-        let (Some(tracker), Work::Device(_)) = (holds, &work) else {
+        let Some(tracker) = one.filter(|_| !now.pending.is_empty()) else {
             self.passes(&mut recorder);
-            return Some(work);
+            return false;
         };
-        recorder.count += 1;
-        let work = match self.with_arrays(("fill_ghosts", recorded), touches, work, false) {
-            Work::Device(work) => Some(work),
-            _ => None,
+        now.hold_fill(recorded, tracker, fixed, fills);
+        self.fill_came(recorder);
+        true
+    }
+
+    /// The same of the fill of one array by itself, before anything is made for it. Nothing is said of fills that are
+    /// not held back.
+    pub fn repeats_fill(
+        self: &Arc<Core>,
+        recorded: &'static Location<'static>,
+        tracker: &Arc<Tracker>,
+        fixed: bool,
+        fills: Fills,
+    ) -> bool {
+        let mut recorder = lock(&self.recorder);
+        let Rounds { periods, now: Some(now), .. } = &mut recorder.rounds else { return false };
+        let follows = match now.pending.last() {
+            // Then it is on the device.
+            Some(Pending { op: Op::Sweep(sweep), .. }) => sweep.array(tracker).is_some_and(|array| array.write),
+            _ => false,
         };
-        let op = Op::Fill { tracker: tracker.clone(), fixed };
-        if let Some(now) = &mut recorder.rounds.now {
-            now.is_filled(tracker);
-            now.pending.push(Pending { name: "fill_ghosts", recorded, work, op });
+        let is_next = follows
+            && matches!(now.next(), Some(Part::Fill(known, known_fixed)) if is(known, tracker) && *known_fixed == fixed);
+        let word = word_of_fill(tracker, fixed);
+        if !is_next || periods.expected() != Some(word) {
+            return false;
         }
+        periods.add(word);
+        now.hold_fill(recorded, tracker, fixed, fills);
+        self.fill_came(recorder);
+        true
+    }
+
+    /// A fill was held back.
+    fn fill_came(self: &Arc<Core>, mut recorder: MutexGuard<'_, Recorder>) {
+        recorder.count += 1;
         let ahead = self.came(&mut recorder);
         drop(recorder);
         ahead.iter().for_each(|node| self.wait_for_end(node));
-        None
     }
 
     /// Work is recorded that no round has.
@@ -503,10 +537,11 @@ impl Core {
     }
 
     /// The node of what was held back, by itself.
-    fn made(&self, mut held: Pending) -> HeldNode {
+    fn made(self: &Arc<Core>, held: Pending) -> HeldNode {
         let node = self.sure(&held, &touched(&[&held.op]));
-        if let Some(work) = held.work.take() {
-            node.set_work(Work::Device(work));
+        if let (Op::Fill { tracker, fixed }, Some(fills)) = (&held.op, held.fills) {
+            let (touch, work) = (Touch::new(tracker, None, Mode::Update), fills(tracker, *fixed, held.recorded));
+            node.set_work(self.with_arrays((held.name, held.recorded), &[touch], Work::Device(work), false));
         }
         HeldNode { node, op: held.op }
     }

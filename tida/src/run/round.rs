@@ -21,8 +21,8 @@ pub(crate) type Several = (usize, Together, Arc<[Arc<dyn Launch>]>);
 pub(crate) enum Piece {
     /// A sweep, or the first of steps that run as one launch.
     Sweep { sweep: Arc<Sweep>, name: &'static str, recorded: &'static Location<'static>, steps: Option<Several> },
-    /// A fill of ghosts.
-    Fill(DeviceWork),
+    /// A fill of an array's ghosts.
+    Fill(DeviceWork, Arc<Tracker>),
 }
 
 /// What a round touches of an array.
@@ -166,7 +166,12 @@ impl Piece {
     /// As [`Tape::put`].
     unsafe fn put(self, queue: &Queue<'_>, fused: &mut Vec<u32>) -> Result<Done, Error> {
         let (sweep, name, recorded, steps) = match self {
-            Piece::Fill(fill) => return fill(queue),
+            Piece::Fill(fill, tracker) => {
+                let regions = 0..tracker.boxes().len();
+                // SAFETY: the caller's promise.
+                let mut bring = regions.map(|region| unsafe { tracker.to_device(queue, region, Mode::Update) });
+                return queue.enqueue(|| bring.try_for_each(|brought| brought).and_then(|()| fill(queue)));
+            }
             Piece::Sweep { sweep, name, recorded, steps } => (sweep, name, recorded, steps),
         };
         let queue = Queue { refilled: &sweep.refilled, ..*queue };

@@ -128,7 +128,7 @@ fn pieces(pending: Vec<Pending>, plan: &Plan) -> Vec<Piece> {
     let (mut pieces, mut held) = (Vec::with_capacity(plan.len()), pending.into_iter());
     for (count, group) in plan {
         let mut all = held.by_ref().take(*count);
-        let Some(Pending { name, recorded, work, op }) = all.next() else { continue };
+        let Some(Pending { name, recorded, fills, op }) = all.next() else { continue };
         match op {
             Op::Sweep(sweep) => {
                 let steps = group.map(|(region, together)| {
@@ -138,7 +138,9 @@ fn pieces(pending: Vec<Pending>, plan: &Plan) -> Vec<Piece> {
                 });
                 pieces.push(Piece::Sweep { sweep, name, recorded, steps });
             }
-            Op::Fill { .. } => pieces.extend(work.map(Piece::Fill)),
+            Op::Fill { tracker, fixed } => {
+                pieces.extend(fills.map(|fills| Piece::Fill(fills(&tracker, fixed, recorded), tracker)));
+            }
             Op::Fold(..) => {}
         }
         all.for_each(drop);
