@@ -248,8 +248,8 @@ fn a_step_moves_strips_and_nothing_else() {
     for (periodic, strips) in [(false, 6), (true, 8)] {
         let acc = TileAcc::builder().devices(["sim:4"]).build().unwrap();
         let (mut u, mut next) = heat(&acc, ([256, 256, 256], 0), periodic);
-        // All is on the devices after two.
-        (0..2).for_each(|_| step(&mut u, &mut next));
+        // All is on the devices after two, and after four strips of both arrays were given that do not wait for a fill.
+        (0..4).for_each(|_| step(&mut u, &mut next));
         acc.sync().unwrap();
         let before = acc.stats();
         step(&mut u, &mut next);

@@ -46,7 +46,7 @@ pub(super) struct Rounds {
     /// The loop that goes on.
     now: Option<Box<Loop>>,
     /// Loops that did.
-    known: Vec<Box<Loop>>,
+    known: Vec<Loop>,
     under_way: VecDeque<Arc<Node>>,
 }
 
@@ -236,7 +236,7 @@ impl Rounds {
         if self.known.len() >= KNOWN {
             self.known.remove(0);
         }
-        self.known.push(now);
+        self.known.push(*now);
     }
 
     /// A period ends here, which may be that of a loop that is known.
@@ -257,7 +257,7 @@ impl Rounds {
             known.at = at;
             known.steps.forget();
             known.starts_anew();
-            self.now = Some(known);
+            self.now = Some(Box::new(known));
         }
     }
 }
