@@ -263,9 +263,12 @@ fn a_task_that_does_not_fit_is_named() {
     assert_eq!(small, TooSmall { task: small.task, needed: 200 });
 }
 
+/// What is wrong with steps, and how it is made so.
+type Fault = (&'static str, fn(&mut RegionStep));
+
 #[test]
 fn a_missing_wait_is_seen() {
-    let faults: [(&str, fn(&mut RegionStep)); 5] = [
+    let faults: [Fault; 5] = [
         ("a place that is still in use", |step| step.loads.iter_mut().for_each(|load| load.after.run = None)),
         ("a region that is not home", |step| step.loads.iter_mut().for_each(|load| load.after.store = None)),
         ("a region that is not done", |step| step.stores.iter_mut().for_each(|store| store.after.run = None)),

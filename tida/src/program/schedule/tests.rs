@@ -202,9 +202,12 @@ fn check_with(
     Some(Ok(machine.moved.map(|moved| moved as i64)))
 }
 
+/// What is wrong with blocks, and how it is made so.
+type Fault = (&'static str, fn(&mut PlaneStep));
+
 #[test]
 fn a_missing_wait_is_seen() {
-    let faults: [(&str, fn(&mut PlaneStep)); 4] = [
+    let faults: [Fault; 4] = [
         ("slots that are still in use", |block| block.loads.iter_mut().for_each(|load| load.after.run = None)),
         ("planes that are not home", |block| block.loads.iter_mut().for_each(|load| load.after.store = None)),
         ("slots that are not stored", |block| block.runs_after = After::default()),

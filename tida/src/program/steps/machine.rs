@@ -79,7 +79,7 @@ impl Machine {
             At::Host(at) => &mut self.cells[at],
         };
         let last = if writes { join(cell.wrote, cell.read) } else { cell.wrote };
-        for other in (0..3).filter(|other| row != Some(*other) && last[*other] > before[*other]) {
+        if let Some(other) = (0..3).find(|other| row != Some(*other) && last[*other] > before[*other]) {
             return Err(format!("{at:?} is touched by row {row:?} at {number}, before row {other} at {}", last[other]));
         }
         let Some(row) = row else { return Ok(()) };

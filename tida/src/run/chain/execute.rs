@@ -1,5 +1,5 @@
-//! Running the steps of a chain, whatever planned them: loads, runs and stores become commands in three streams, ordered
-//! by events alone (TiDA-acc §IV-B).
+//! Running the steps of a chain, whatever planned them: loads, runs and stores become commands in three streams,
+//! ordered by events alone (TiDA-acc §IV-B).
 //!
 //! Where pieces of arrays are on the device, and how they get there, a [`Site`] knows: windows of planes
 //! (`planes.rs`), or slots of regions (`regions.rs`).

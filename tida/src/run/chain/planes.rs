@@ -312,8 +312,8 @@ impl<'a> Windows<'a> {
         if self.chain.kind == Kind::Arriving { self.leave_whole(streams, &blocks) } else { Ok(()) }
     }
 
-    /// Completes arrays that stay on the device, after all else: planes that no block moves, and ghosts between regions.
-    /// The host gets what it lacks of those that it is told of.
+    /// Completes arrays that stay on the device, after all else: planes that no block moves, and ghosts between
+    /// regions. The host gets what it lacks of those that it is told of.
     fn leave_whole(&self, streams: &mut Streams<'_>, blocks: &[PlaneStep]) -> Result<(), Error> {
         let (device, backend) = (streams.device, streams.device.backend());
         let (loads, stores) = (blocks.iter().flat_map(|block| &block.loads), blocks.iter().flat_map(|b| &b.stores));
