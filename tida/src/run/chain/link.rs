@@ -83,89 +83,56 @@ impl Packs {
         4 * stage as u64
     }
 
-    /// Brings planes into a window; gives how many bytes cross the link. They are there once the stream [`PACKS`]`[0]`
-    /// comes to it.
+    /// Brings planes into a window, or sends them `home`; gives how many bytes cross the link. Planes are in a window
+    /// once the stream [`PACKS`]`[0]` comes to it; those that go are ready when [`PACKS`]`[1]` comes to it, and home
+    /// once the stream of downloads does.
     ///
     /// # Safety
     /// As [`Backend::upload`](crate::backend::Backend::upload), for the planes on the host and in the window.
     ///
     /// # Errors
     /// What the driver reports.
-    pub unsafe fn bring(
+    pub unsafe fn pass(
         &mut self,
         device: &DeviceCore,
         packing: &Packing,
         window: &Memory,
         run: &PlaneRun,
+        home: bool,
     ) -> Result<usize, Error> {
         let (backend, plane) = (device.backend(), packing.plane(run));
+        let (stages, first, second) =
+            if home { (&mut self.down, PACKS[1], DOWN) } else { (&mut self.up, UP, PACKS[0]) };
         let mut done = 0;
         while done < run.planes {
-            let (stage, most) = self.up.turn(plane.step);
+            let (stage, most) = stages.turn(plane.step);
             let planes = most.min(run.planes - done);
-            if let Some(last) = &self.up.last[stage] {
-                backend.wait(UP, &**last)?;
+            if let Some(last) = &stages.last[stage] {
+                backend.wait(first, &**last)?;
             }
-            let job = packing.job(run, (done, planes), (&self.up.memory, stage * self.up.bytes, plane.step), window);
-            let from = packing.storage.base(run.region).wrapping_add(run.at + done * run.step);
-            let to = (&self.up.memory, stage * self.up.bytes, plane.step);
+            let staged = (&stages.memory, stage * stages.bytes, plane.step);
+            let job = packing.job(run, (done, planes), staged, window);
+            let host = packing.storage.base(run.region).wrapping_add(run.at + done * run.step);
+            let next = || {
+                let mark = backend.mark(first)?;
+                backend.flush(first)?;
+                backend.wait(second, &*mark)
+            };
             // SAFETY: the planes lie in the region, packed as the run says, and in the stage; the rest is the caller's
             // promise.
             unsafe {
-                backend.upload_rows(UP, to, (from, run.step), (plane.bytes, planes))?;
-                let copied = backend.mark(UP)?;
-                backend.flush(UP)?;
-                backend.wait(PACKS[0], &*copied)?;
-                job.put(device, PACKS[0], false)?;
+                if home {
+                    job.put(device, first, true)?;
+                    next()?;
+                    backend.download_rows(second, staged, (host, run.step), (plane.bytes, planes))?;
+                } else {
+                    backend.upload_rows(first, staged, (host, run.step), (plane.bytes, planes))?;
+                    next()?;
+                    job.put(device, second, false)?;
+                }
             }
-            self.up.last[stage] = Some(backend.mark(PACKS[0])?);
-            backend.flush(PACKS[0])?;
-            done += planes;
-        }
-        Ok(plane.bytes * run.planes)
-    }
-
-    /// Sends planes of a window home; gives how many bytes cross the link. They are ready when the stream
-    /// [`PACKS`]`[1]` comes to it, and home once the stream of downloads does.
-    ///
-    /// # Safety
-    /// As [`Packs::bring`].
-    ///
-    /// # Errors
-    /// What the driver reports.
-    pub unsafe fn send(
-        &mut self,
-        device: &DeviceCore,
-        packing: &Packing,
-        window: &Memory,
-        run: &PlaneRun,
-    ) -> Result<usize, Error> {
-        let (backend, plane) = (device.backend(), packing.plane(run));
-        let mut done = 0;
-        while done < run.planes {
-            let (stage, most) = self.down.turn(plane.step);
-            let planes = most.min(run.planes - done);
-            if let Some(last) = &self.down.last[stage] {
-                backend.wait(PACKS[1], &**last)?;
-            }
-            let at = stage * self.down.bytes;
-            let job = packing.job(run, (done, planes), (&self.down.memory, at, plane.step), window);
-            let to = packing.storage.base(run.region).wrapping_add(run.at + done * run.step);
-            // SAFETY: as in `bring`.
-            unsafe {
-                job.put(device, PACKS[1], true)?;
-                let packed = backend.mark(PACKS[1])?;
-                backend.flush(PACKS[1])?;
-                backend.wait(DOWN, &*packed)?;
-                backend.download_rows(
-                    DOWN,
-                    (&self.down.memory, at, plane.step),
-                    (to, run.step),
-                    (plane.bytes, planes),
-                )?;
-            }
-            self.down.last[stage] = Some(backend.mark(DOWN)?);
-            backend.flush(DOWN)?;
+            stages.last[stage] = Some(backend.mark(second)?);
+            backend.flush(second)?;
             done += planes;
         }
         Ok(plane.bytes * run.planes)

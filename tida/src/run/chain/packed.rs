@@ -43,7 +43,7 @@ impl Rolling {
                     // SAFETY: the planes lie in both memories; the rest is the caller's promise.
                     unsafe {
                         match part.run {
-                            Some(run) => device.counts.upload(link.bring(device, packing, &self.memory, &run)?),
+                            Some(run) => device.counts.upload(link.pass(device, packing, &self.memory, &run, false)?),
                             None if touched => {
                                 let from = storage.base(stretch.region).wrapping_add(part.at);
                                 backend.upload(stream, &self.memory, to, from, bytes)?;
@@ -88,7 +88,9 @@ impl Rolling {
                     // SAFETY: as above.
                     unsafe {
                         match part.run {
-                            Some(run) => device.counts.download(link.send(device, packing, &self.memory, &run)?),
+                            Some(run) => {
+                                device.counts.download(link.pass(device, packing, &self.memory, &run, true)?)
+                            }
                             None => {
                                 let to = storage.base(stretch.region).wrapping_add(part.at);
                                 device.backend().download(stream, &self.memory, from, to, bytes)?;
