@@ -1,5 +1,5 @@
-//! Ghosts beyond the last axis that kernels set from the cell beside each: on a device the sweep before sets them, with
-//! the bits that two kernels have.
+//! Ghosts that kernels set: on a device the sweep before sets those beyond the last axis that follow from the cell beside
+//! each, and the kernels of opposite faces are one launch, with the bits that all have by themselves.
 
 use proptest::prelude::*;
 use tida::acc::{Compile, TileAccBuilder};
@@ -55,11 +55,34 @@ fn far(u: &mut TileArray<Pair, 3>) -> tida::Result<()> {
     fill_ghosts_with((2, Side::Low), u, kernel!(|u, at| u[at] = u[at + [0, 0, 2]]))
 }
 
-fn across(u: &mut TileArray<Pair, 3>) -> tida::Result<()> {
-    fill_ghosts_with((1, Side::Low), &mut *u, kernel!(|u, at| u[at] = u[at + [0, 1, 0]]))?;
-    fill_ghosts_with((1, Side::High), &mut *u, kernel!(|u, at| u[at] = u[at - [0, 1, 0]]))?;
-    fill_ghosts_with((0, Side::Low), &mut *u, kernel!(|u, at| u[at] = u[at + [1, 0, 0]]))?;
-    fill_ghosts_with((0, Side::High), u, kernel!(|u, at| u[at] = u[at - [1, 0, 0]]))
+/// The other axes: one with another array, and one by branches and captured values.
+fn across(u: &mut TileArray<Pair, 3>, other: &TileArray<f64, 3>, time: f64) -> tida::Result<()> {
+    fill_ghosts_with(
+        (1, Side::Low),
+        (&mut *u, other),
+        kernel!(|u, v, at| {
+            let inside = u[at + [0, 1, 0]];
+            u[at] = [inside[0] + v[at + [0, 1, 0]], inside[1] * v[at]];
+        }),
+    )?;
+    fill_ghosts_with(
+        (1, Side::High),
+        (&mut *u, other),
+        kernel!(|u, v, at| {
+            let inside = u[at - [0, 1, 0]];
+            u[at] = [inside[1] - v[at], inside[0]];
+        }),
+    )?;
+    let (first, second) = (0.5 * time, 0.25 - time);
+    fill_ghosts_with(
+        (0, Side::High),
+        &mut *u,
+        kernel!(|u, at| {
+            let inside = u[at - [1, 0, 0]];
+            u[at] = if inside[0] > first { inside } else { [first, inside[1] + at[2] as f64] };
+        }),
+    )?;
+    fill_ghosts_with((0, Side::Low), u, kernel!(|u, at| u[at] = [second * u[at + [1, 0, 0]][1], at[1] as f64]))
 }
 
 /// The array after these steps, ghosts as the last sweep found them, and sweeps whose work another one did.
@@ -68,7 +91,8 @@ fn run(acc: &TileAcc, shape: [usize; 3], regions: usize, steps: &[Step]) -> tida
     let mut u = builder.build(acc)?;
     u.fill(|at| [value(1, at), value(2, at)])?;
     let mut next = u.like()?;
-    let mut other = TileArray::<f64, 3>::builder(shape).regions([regions, 1, 1]).build(acc)?;
+    let other = TileArray::<f64, 3>::builder(shape).regions([regions, 1, 1]).ghost(1);
+    let mut other = other.boundary(Boundary::Fixed(0.75)).build(acc)?;
     let (mut found, mut sums) = (Vec::new(), Vec::new());
     for (number, step) in steps.iter().enumerate() {
         let time = 0.25 + number as f64;
@@ -95,7 +119,8 @@ fn run(acc: &TileAcc, shape: [usize; 3], regions: usize, steps: &[Step]) -> tida
                 high(&mut u, time)?;
             }
         }
-        across(&mut u)?;
+        other.fill_ghosts()?;
+        across(&mut u, &other, time)?;
         for tile in TileIter::new(&u) {
             compute(
                 &tile,
@@ -123,26 +148,33 @@ fn builder() -> TileAccBuilder {
     TileAcc::builder().pause(std::time::Duration::from_secs(600)).compile(Compile::Wait)
 }
 
-/// The first face of the two is set by the sweep, on a device that has kernels of its own.
+/// The sweep sets both faces of the last axis, and those of each other axis are one launch, on a device that has kernels
+/// of its own.
 #[test]
-fn the_sweep_sets_them() {
+fn several_run_as_one() {
     let Some(acc) = on_a_device(builder()) else { return };
-    let shape = [5, 7, 40];
-    let steps = [Step::Walls; 6];
-    let (found, joined) = run(&acc, shape, 1, &steps).unwrap();
-    assert!(found == run(&on_cpu(), shape, 1, &steps).unwrap().0);
-    // One after each sweep but the first; a device whose kernels are native runs all by themselves.
     let native = acc.device() == Device::Sim;
-    assert_eq!(joined, if native { 0 } else { 5 });
-    // Not of several regions, not from further in, and not after other work, such as a sum: a sweep does that itself.
-    for (regions, step, expected) in [(5, Step::Walls, 0), (1, Step::Far, 5), (1, Step::Apart, 0), (1, Step::Summed, 5)]
-    {
+    let (shape, all) = ([5, 7, 40], 6);
+    // Both of the last axis go with each sweep but that before the first step, where the two are one launch. Those of
+    // the other two axes are one launch each.
+    let (first, after) = (1 + 2, (all - 1) * (2 + 2));
+    let cases = [
+        (1, Step::Walls, first + after),
+        // The one from further in is not set by the sweep, nor opposite to one that is a launch of its own.
+        (1, Step::Far, first + (all - 1) * (1 + 2)),
+        // Not after other work.
+        (1, Step::Apart, all * first),
+        // A sum goes with the sweep.
+        (1, Step::Summed, all * first + all - 1),
+        // Several regions have several boxes.
+        (5, Step::Walls, 0),
+    ];
+    for (regions, step, expected) in cases {
         let Some(acc) = on_a_device(builder()) else { return };
-        let (found, joined) = run(&acc, shape, regions, &[step; 6]).unwrap();
-        assert!(found == run(&on_cpu(), shape, regions, &[step; 6]).unwrap().0, "{step:?}");
-        if !native {
-            assert_eq!(joined, expected, "{step:?}");
-        }
+        let (found, joined) = run(&acc, shape, regions, &vec![step; all as usize]).unwrap();
+        assert!(found == run(&on_cpu(), shape, regions, &vec![step; all as usize]).unwrap().0, "{step:?}");
+        // A device whose kernels are native runs all by themselves.
+        assert_eq!(joined, if native { 0 } else { expected }, "{regions} {step:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::carried::Row;
+use super::ends;
 use super::expr::Piece;
 use super::helpers::{Helper, bounds};
 use super::shared::Shared;
@@ -97,9 +98,15 @@ impl<'s, 'a> Writer<'s, 'a> {
                 loops: 0,
             };
             writer.hoisted();
-            match writer.is_coarse() {
-                true => writer.cells(&body.block),
-                false => writer.block(&body.block),
+            let for_all = ends::for_all(&*writer.shared).filter(|_| in_kernel);
+            match (writer.is_coarse(), for_all.and_then(|n| body.block.split_at_checked(n))) {
+                (true, _) => writer.cells(&body.block),
+                (false, None) => writer.block(&body.block),
+                (false, Some((all, ends))) => {
+                    writer.block(all);
+                    writer.shared.used.ends = Some(writer.text.lines.len());
+                    writer.block(ends);
+                }
             }
             if result.is_some() && !matches!(body.block.last(), Some(Stmt { kind: StmtKind::Return(Some(_)), .. })) {
                 writer.finish(Span::default());

@@ -1,6 +1,7 @@
 //! A thread that takes the cells of a column one after the other.
 
 use super::access::around;
+use super::ends;
 use super::kernel::{coordinates, pointers, positions};
 use super::shared::Shared;
 use super::text::Text;
@@ -10,12 +11,12 @@ use crate::ir::has_loop;
 
 /// Cells that the compiler is asked to take at once, so that registers need no moves and their reads are under way
 /// together. A power of two: NVRTC 13.0 forgets what is left over where it unrolls by 3.
-const UNROLL: u32 = 4;
+pub(super) const UNROLL: u32 = 4;
 
 /// The body of a thread from its first cell on. A value enters each queue at its high end, in the cell that reads it
 /// there: none is read that the body would not read, but for the gaps between offsets.
 pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
-    let (t, start, end) = (shared.own("t0"), shared.own("start"), shared.own("end"));
+    let start = shared.own("start");
     let queues: Vec<usize> = shared.used.queues.iter().copied().collect();
     pointers(shared, text);
     positions(shared, text, "", &start);
@@ -27,12 +28,20 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
         }
     }
     // Loops of the user's are long enough by themselves.
-    let unroll = if has_loop(&shared.kernel.body.block) { 1 } else { UNROLL };
+    let most = if has_loop(&shared.kernel.body.block) { 1 } else { UNROLL };
+    ends::loops(shared, text, body, |shared, text, body, unroll| {
+        cells(shared, text, body, (&queues, unroll.min(most)));
+    });
+}
+
+/// The loop over a thread's cells.
+fn cells(shared: &mut Shared<'_>, text: &mut Text, body: Text, (queues, unroll): (&[usize], u32)) {
+    let (t, start, end) = (shared.own("t0"), shared.own("start"), shared.own("end"));
     let next = next(shared);
     text.line(format!("#pragma unroll {unroll}"));
     text.block(format!("for (i32 {t} = {start}; {t} < {end}; {next})"), |text| {
         coordinates(shared, text);
-        for &queue in &queues {
+        for &queue in queues {
             let (ty, names) = (scalar(shared, queue), registers(shared, queue));
             for (n, pair) in names.windows(2).enumerate() {
                 let declared = if n == 0 { format!("const {ty} ") } else { String::new() };

@@ -27,6 +27,8 @@ pub mod copies;
 #[cfg(feature = "emit")]
 mod dialect;
 #[cfg(feature = "emit")]
+mod ends;
+#[cfg(feature = "emit")]
 mod expr;
 #[cfg(feature = "emit")]
 mod faults;

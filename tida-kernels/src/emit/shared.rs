@@ -64,6 +64,8 @@ pub(super) struct Used {
     pub slots: BTreeSet<(usize, bool)>,
     /// Cells of a march end in loops of the user's.
     pub leaves: bool,
+    /// The line of the body from which on it is for cells of some columns alone.
+    pub ends: Option<usize>,
     /// Cells raise faults.
     pub raises: bool,
     /// Values that saturate are counted.

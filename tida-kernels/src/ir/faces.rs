@@ -3,8 +3,8 @@
 
 use super::merge::append;
 use super::{
-    Access, BinaryOp, Body, Capture, CompareOp, Expr, ExprId, ExprKind, Kernel, Local, LocalId, Span, Stmt, StmtKind,
-    Type, holds,
+    Access, Arg, BinaryOp, Body, Capture, CompareOp, Expr, ExprId, ExprKind, Kernel, Local, LocalId, Span, Stmt,
+    StmtKind, Type, holds,
 };
 use crate::analysis::{Analysis, IndexForm, NormalForm, Symbol};
 use crate::element::ScalarType;
@@ -74,6 +74,35 @@ pub fn with_faces(sweep: &Kernel, written: usize, faces: &[FaceKernel<'_>]) -> O
         let is_at = push(&bool, ExprKind::Compare(CompareOp::Eq, at, face));
         made.body.block.push(Stmt { span, kind: StmtKind::If(is_at, block, Vec::new()) });
     }
+    Some(made)
+}
+
+/// Kernels over the ghosts beyond the low and the high face across an axis as one kernel over both, which have the same
+/// arguments: nothing if they cannot be one.
+///
+/// Its captured values are those of both, and then the first coordinate of the high ones along that axis (`i64`).
+pub fn with_opposite(low: &Kernel, high: &Kernel, axis: u32) -> Option<Kernel> {
+    let fits = |kernel: &Kernel| {
+        kernel.result == Type::unit()
+            && kernel.group.is_none()
+            && !holds(&kernel.body.block, &|kind| matches!(kind, StmtKind::Return(_)))
+    };
+    let same = |(a, b): (&Arg, &Arg)| a.access == b.access && a.element == b.element && a.rank == b.rank;
+    let alike = low.rank == high.rank && low.args.len() == high.args.len() && low.args.iter().zip(&high.args).all(same);
+    if !(alike && fits(low) && fits(high) && (axis as usize) < low.rank) {
+        return None;
+    }
+    let mut made = low.clone();
+    let beyond_high = append(&mut made, high, (0..high.args.len() as u32).collect());
+    let beyond_low = std::mem::take(&mut made.body.block);
+    let capture = made.captures.len() as u32;
+    let (long, bool) = (Type::Scalar(ScalarType::I64), Type::Scalar(ScalarType::Bool));
+    made.captures.push(Capture::of_launch("high", long.clone()));
+    let span = beyond_high.first().map_or_else(Span::default, |stmt| stmt.span);
+    let mut push = |ty: &Type, kind: ExprKind| push(&mut made.body, ty, span, kind);
+    let (at, from) = (push(&long, ExprKind::Coordinate(axis)), push(&long, ExprKind::Capture(capture)));
+    let is_high = push(&bool, ExprKind::Compare(CompareOp::Ge, at, from));
+    made.body.block.push(Stmt { span, kind: StmtKind::If(is_high, beyond_high, beyond_low) });
     Some(made)
 }
 

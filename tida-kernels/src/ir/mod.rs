@@ -17,7 +17,7 @@ mod unroll;
 
 pub use coded::{Coded, NotCoded, coded};
 pub use cycle::{Cycle, cycle};
-pub use faces::{FaceKernel, reads_beside, with_faces};
+pub use faces::{FaceKernel, reads_beside, with_faces, with_opposite};
 pub use join::{Joined, join, join_value};
 pub use lower::{Binding, LowerInput, lower, lower_group};
 pub use parts::parts_of_value;

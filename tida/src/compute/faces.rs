@@ -64,10 +64,11 @@ use tida_kernels::ir::Access;
 /// It runs wherever arrays are, also out of core as a part of the passes over the link, and gives the same bits
 /// there. Captured values may change from call to call: the kernel is not compiled again. Steps that would run as one
 /// launch run one by one where such a call stands between them. On a GPU, ghosts of width 1 beyond the last axis that
-/// follow from the cell beside each, of an array of one region, are set by the sweep that wrote the cells, if the
-/// call is the first one after it and the fill: that costs half of what a launch does. Arrays of several regions, and
-/// those with other moving boundaries on axes that come before, fill their ghosts once more after each call; so do
-/// those on several [places](crate::TileAcc::places), which send one another the ghosts that were set.
+/// follow from the cell beside each, of an array of one region, are set by the sweep that wrote the cells, if the calls
+/// for them are the first ones after it and the fill. Two calls one after the other for both faces of an axis, with the
+/// same arguments, are one launch. Arrays of several regions, and those with other moving boundaries on axes that come
+/// before, fill their ghosts once more after each call; so do those on several [places](crate::TileAcc::places), which
+/// send one another the ghosts that were set.
 ///
 /// # Errors
 /// Those of [`compute`](crate::compute()); a face that has no ghosts or is not open; ghosts that are older than the

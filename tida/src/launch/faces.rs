@@ -1,12 +1,14 @@
-//! Ghosts beyond the faces of the last axis that kernels set from the cell beside each, as a part of the sweep that
-//! leaves those cells: one launch with it on a device. By itself such a kernel reads and writes a sector of memory in
-//! each row, for one value of each.
+//! Kernels that set ghosts, as a part of the launch before them.
+//!
+//! Ghosts beyond the last axis that follow from the cell beside each are set by the sweep that leaves those cells: by
+//! itself such a kernel reads and writes a sector of memory in each row, for one value of each. The kernels of two
+//! opposite faces are one launch: they do not wait for one another.
 
 use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::ir::{self, Access, reads_beside, with_faces};
+use tida_kernels::ir::{self, Access, reads_beside, with_faces, with_opposite};
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
@@ -14,6 +16,7 @@ use super::capture::CapturedValue;
 use super::fused::args;
 use super::joined::together;
 use super::native::NativeForm;
+use super::pieces::Boxes;
 use super::prepare::Prepared;
 use super::step::Launch;
 use super::sweep::SweepLaunch;
@@ -25,18 +28,28 @@ use crate::memory::node::{Done, Queue};
 /// The last one of four axes.
 const LAST: usize = 3;
 
-/// A kernel that sets the ghosts beyond one face of the last axis.
+/// A kernel that sets the ghosts beyond one face, and goes with a sweep.
 pub(crate) struct FaceLaunch {
     pub launch: Arc<dyn Launch>,
     /// The ghosts, with their region.
     pub ghosts: (usize, GridBox<4>),
-    /// From a ghost to the cell beside it: 1 beyond the low face, -1 beyond the high one.
-    pub inwards: i64,
+    pub goes: Goes,
+}
+
+/// How a kernel that sets ghosts goes with a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goes {
+    /// Each ghost follows from the cell of the sweep beside it along the last axis: so far inwards, 1 from the low
+    /// face, -1 from the high one.
+    Beside(i64),
+    /// The sweep sets the ghosts beyond the other face across this one of four axes; these are the high ones, or not.
+    Opposite(usize, bool),
 }
 
 impl FaceLaunch {
-    /// A kernel over these ghosts of a domain, if each of them follows from the cell beside it alone.
-    pub fn new(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &GridBox<4>) -> Option<FaceLaunch> {
+    /// A kernel over these ghosts beside a domain that a sweep leaves, if each of them follows from the cell beside it
+    /// alone.
+    pub fn beside(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &GridBox<4>) -> Option<FaceLaunch> {
         let cells = &ghosts.1;
         let across = (0..LAST).all(|axis| (cells.lo[axis], cells.hi[axis]) == (domain.lo[axis], domain.hi[axis]));
         let inwards = match (cells.lo[LAST], cells.hi[LAST]) {
@@ -46,12 +59,34 @@ impl FaceLaunch {
         };
         let kernel = launch.beside()?.prepared;
         let near = across && reads_beside(&kernel.kernel, &kernel.analysis, inwards);
-        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, inwards })
+        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::Beside(inwards) })
     }
 
-    /// Coordinate of the cells beside its ghosts.
-    fn cells_at(&self) -> i64 {
-        self.ghosts.1.lo[LAST] + self.inwards
+    /// A kernel over these ghosts, of the same arguments as one over those beyond the opposite face, which neither
+    /// reads nor writes what this one writes.
+    pub fn opposite(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), first: &Swept<'_>) -> Option<FaceLaunch> {
+        let [(region, others)] = first.1 else { return None };
+        let cells = &ghosts.1;
+        let mut differ =
+            (0..=LAST).filter(|axis| (cells.lo[*axis], cells.hi[*axis]) != (others.lo[*axis], others.hi[*axis]));
+        let (Some(axis), None) = (differ.next(), differ.next()) else { return None };
+        let high = others.hi[axis] <= cells.lo[axis];
+        let apart = high || cells.hi[axis] <= others.lo[axis];
+        let plain = |launch: &Arc<dyn Launch>| {
+            let analysis = &launch.beside()?.prepared.analysis;
+            Some(analysis.complete && !analysis.may_fault && !analysis.counts)
+        };
+        let fits = apart && *region == ghosts.0 && plain(launch) == Some(true) && plain(first.0) == Some(true);
+        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::Opposite(axis, high) })
+    }
+
+    /// The captured value that says which cells it is for.
+    fn place(&self, boxes: &[(usize, GridBox<4>)]) -> i64 {
+        match self.goes {
+            Goes::Beside(inwards) => self.ghosts.1.lo[LAST] + inwards,
+            Goes::Opposite(axis, true) => self.ghosts.1.lo[axis],
+            Goes::Opposite(axis, false) => boxes.first().map_or(i64::MAX, |(_, cells)| cells.lo[axis]),
+        }
     }
 }
 
@@ -66,10 +101,10 @@ pub(crate) fn may_set(launch: &dyn Launch, array: usize, args: &[usize]) -> bool
 }
 
 /// A sweep over boxes of regions.
-type Swept<'a> = (&'a Arc<dyn Launch>, &'a [(usize, GridBox<4>)]);
+pub(crate) type Swept<'a> = (&'a Arc<dyn Launch>, &'a [(usize, GridBox<4>)]);
 
-/// Puts a sweep and the kernels that set ghosts beside what it leaves into a stream: as one launch where that may be,
-/// else one after the other.
+/// Puts a sweep and the kernels that set ghosts with it into a stream: as one launch where that may be, else one after
+/// the other.
 ///
 /// # Errors
 /// As [`Launch::enqueue`].
@@ -106,13 +141,21 @@ pub(crate) unsafe fn enqueue_with_faces(
 /// # Safety
 /// As [`enqueue_with_faces`].
 unsafe fn as_one((launch, boxes): Swept<'_>, faces: &[FaceLaunch], queue: &Queue<'_>) -> Option<Result<Done, Error>> {
-    let launches: Vec<Arc<dyn Launch>> =
-        [launch].into_iter().chain(faces.iter().map(|face| &face.launch)).cloned().collect();
     let kernel = prepared(&**launch, faces)?;
-    let steps = faces.iter().map(|face| face.launch.beside()).collect::<Option<SmallVec<[_; 2]>>>()?;
-    let mut captures = together([launch.part()?].into_iter().chain(steps));
-    let at = |face: &FaceLaunch| CapturedValue::Scalar(Value::from_bits(ScalarType::I64, face.cells_at() as u64));
+    let mut launches: Vec<Arc<dyn Launch>> =
+        [launch].into_iter().chain(faces.iter().map(|face| &face.launch)).cloned().collect();
+    let mut all = Boxes::from(boxes);
+    // The kernel of opposite faces has the arguments of the low one first, and runs over both.
+    if let [FaceLaunch { goes: Goes::Opposite(_, high), ghosts, .. }] = faces {
+        all.push(*ghosts);
+        if !high {
+            launches.reverse();
+        }
+    }
+    let mut captures = together(launches.iter().map(|launch| launch.beside()).collect::<Option<SmallVec<[_; 3]>>>()?);
+    let at = |face: &FaceLaunch| CapturedValue::Scalar(Value::from_bits(ScalarType::I64, face.place(boxes) as u64));
     captures.list.extend(faces.iter().map(at));
+    let boxes = &*all;
     let both = || SweepLaunch::usual(&kernel, &captures, NativeForm { sweeps: &launches, fold: None });
     if queue.device.compiler().is_beside() {
         let both = both().at(queue, args(&launches, &kernel));
@@ -132,16 +175,31 @@ unsafe fn as_one((launch, boxes): Swept<'_>, faces: &[FaceLaunch], queue: &Queue
 
 /// The kernel of a sweep and its faces; none if they cannot be one.
 fn prepared(sweep: &dyn Launch, faces: &[FaceLaunch]) -> Option<Arc<Prepared>> {
-    let of = sweep.part()?.prepared;
+    let of = sweep.beside()?.prepared;
     let steps = faces.iter().map(|face| face.launch.beside()).collect::<Option<SmallVec<[_; 2]>>>()?;
-    let written = of.kernel.args.iter().position(|arg| arg.access == Access::Write)?;
-    let ends = faces.iter().map(|face| usize::from(face.inwards > 0));
-    let key = (steps.iter().map(|step| Arc::as_ptr(step.prepared) as usize).collect(), ends.collect());
+    let places = faces.iter().map(|face| match face.goes {
+        Goes::Beside(inwards) => usize::from(inwards > 0),
+        Goes::Opposite(axis, high) => 2 + 2 * axis + usize::from(high),
+    });
+    let key = (steps.iter().map(|step| Arc::as_ptr(step.prepared) as usize).collect(), places.collect());
     let mut made = of.with_faces.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || {
-        let faces = steps.iter().zip(faces);
-        let faces = faces.map(|(step, face)| ir::FaceKernel { kernel: &step.prepared.kernel, inwards: face.inwards });
-        let kernel = with_faces(&of.kernel, written, &faces.collect::<SmallVec<[_; 2]>>())?;
+        let kernels = steps.iter().map(|step| &step.prepared.kernel);
+        let kernel = match faces {
+            [FaceLaunch { goes: Goes::Opposite(axis, high), .. }] => {
+                let other = kernels.into_iter().next()?;
+                let (low, high) = if *high { (&of.kernel, other) } else { (other, &of.kernel) };
+                with_opposite(low, high, (axis + low.rank).checked_sub(4)? as u32)?
+            }
+            _ => {
+                let written = of.kernel.args.iter().position(|arg| arg.access == Access::Write)?;
+                let faces = kernels.zip(faces).filter_map(|(kernel, face)| match face.goes {
+                    Goes::Beside(inwards) => Some(ir::FaceKernel { kernel, inwards }),
+                    Goes::Opposite(..) => None,
+                });
+                with_faces(&of.kernel, written, &faces.collect::<SmallVec<[_; 2]>>())?
+            }
+        };
         let arguments = (0..kernel.args.len()).map(|number| (0, number)).collect();
         let mut made = Prepared::proven(kernel).ok()?;
         // A thread has one cell of a row, and positions of its own.

@@ -350,7 +350,8 @@ fn joinable<'a>(open: &'a mut [Box<OpenSweep>], tile: &TileWork<'_>) -> Option<&
     for (i, sweep) in open.iter().enumerate().rev() {
         // A part of a chain has only tiles that a chain can run, and so has what may run as one launch with others.
         let by_planes = sweep.work.turn.is_some().then_some(Kind::Planes);
-        let same = sweep.key == tile.key && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
+        let open = sweep.faces.is_empty() && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
+        let same = open && sweep.key == tile.key;
         if sweep.conflicts(tile.touches, tile.key.on_device, same) {
             return None;
         }
