@@ -207,6 +207,63 @@ fn steps_run_together() {
     assert!([0, u64::MAX].contains(&check2(unhurried().fuse(Fuse::Off), [33, 50], 1, [0, 0], &actions)));
 }
 
+/// What a loop reads of a few cells in each step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Reads {
+    Nothing,
+    /// Of another array, without waiting; and waiting.
+    OtherLater,
+    Other,
+    /// Of what the step leaves.
+    OwnLater,
+}
+
+/// Cells of another array that are read in each step end no steps that run as one launch. Cells of what a step leaves
+/// end those that lead to it.
+#[test]
+fn reads_of_a_few_cells_end_the_steps_alone_that_they_read() {
+    let cells = GridBox::new([3, 4], [5, 6]);
+    let run = |acc: &TileAcc, reads: Reads| {
+        let build = |value: f64| {
+            let mut array =
+                TileArray::<f64, 2>::builder([33, 50]).ghost(1).boundary(Boundary::Fixed(0.75)).build(acc)?;
+            array.fill(|[j, i]| value * (j + 2 * i) as f64)?;
+            Ok::<_, tida::Error>(array)
+        };
+        let (mut u, k, mut other) = (build(0.5)?, build(0.01)?, build(2.0)?);
+        let (mut next, c) = (u.like()?, 0.75);
+        for tile in TileIter::new(&other) {
+            compute(&tile, &mut other, kernel!(|u, at| u[at] = c * u[at]))?;
+        }
+        let (mut later, mut found) = (Vec::new(), Vec::new());
+        for _ in 0..14 {
+            u.fill_ghosts()?;
+            step2(&u, &mut next, &k, 0.1, 0);
+            std::mem::swap(&mut u, &mut next);
+            match reads {
+                Reads::Nothing => {}
+                Reads::OtherLater => later.push(other.read_box_later(cells)?),
+                Reads::Other => found.extend(other.read_box(cells)?),
+                Reads::OwnLater => later.push(u.read_box_later(cells)?),
+            }
+        }
+        acc.sync()?;
+        for values in later {
+            found.extend(values.get()?);
+        }
+        found.extend(u.read_box(u.domain())?);
+        Ok::<_, tida::Error>(found)
+    };
+    let mut fused = Vec::new();
+    for reads in [Reads::Nothing, Reads::OtherLater, Reads::Other, Reads::OwnLater] {
+        let Some(acc) = on_a_device(unhurried().fuse(Fuse::Steps(3))) else { return };
+        assert!(run(&acc, reads).unwrap() == run(&on_cpu(), reads).unwrap(), "{reads:?}");
+        fused.push(acc.stats().fused_steps);
+    }
+    // All but the first step and the last.
+    assert_eq!(fused, [12, 12, 12, 0]);
+}
+
 #[test]
 fn steps_of_other_values_and_of_several_kernels_run_together() {
     let together =
