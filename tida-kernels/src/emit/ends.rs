@@ -41,8 +41,8 @@ pub(super) fn for_all(shared: &Shared<'_>) -> Option<usize> {
 /// write that out.
 ///
 /// Where blocks have such cells, the compiler is told to take these one by one. Heat over 512³ cells of `f64`, both ends
-/// of a row set a ghost (H200): 577 µs without, 667 with four at once, 602 one by one, 592 where other blocks have a
-/// loop of their own.
+/// of a row set a ghost (H200): 577 µs without, 667 with four cells at once, 602 one by one, 592 where other blocks
+/// have a loop of their own.
 pub(super) fn loops(
     shared: &mut Shared<'_>,
     text: &mut Text,
