@@ -10,7 +10,7 @@ use tida_kernels::analysis::analyse;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::Param;
 use tida_kernels::interp::run_box;
-use tida_kernels::ir::{Access, Kernel, Type};
+use tida_kernels::ir::{Access, FaceKernel, Kernel, Type, with_faces};
 use tida_kernels::plan::auto::Latency;
 use tida_kernels::plan::march::saving;
 use tida_kernels::plan::registers::{USUAL, chosen};
@@ -218,6 +218,53 @@ fn texts_stay_as_they_are() {
         let plan = plan(&sample.kernel, &launch.grids, dialect, Goal::Sweep, false, false);
         let plan = Plan { groups: vec![0; 2], block: [64, 4, 1], march: Some(8), ..plan };
         insta::assert_snapshot!(format!("heat_3d.{name}"), source(&sample.kernel, &plan).text);
+    }
+}
+
+/// A sweep that sets the ghosts at both ends of its rows.
+fn with_ghosts() -> Kernel {
+    let face = |inwards: i64| {
+        let args = [("u", bind(Access::Write, F64, 3))];
+        let inside = let_(0, load(0, at_plus(&[0, 0, inwards])));
+        let body = vec![inside, store(0, at(), sub(capture(0), local(0)))];
+        let captures = [("self.c", Type::Scalar(ScalarType::F64))];
+        typed("face.rs", 3, &args, &captures, &["inside"], block(body), vec![], None)
+    };
+    let (low, high) = (face(1), face(-1));
+    let faces = [FaceKernel { kernel: &low, inwards: 1 }, FaceKernel { kernel: &high, inwards: -1 }];
+    let sample = samples::all().into_iter().find(|s| s.name == "heat_3d").unwrap();
+    with_faces(&sample.kernel, 0, &faces).unwrap()
+}
+
+/// Blocks of threads without such a cell have a loop of their own.
+#[test]
+fn ghosts_beside_a_march_are_those_of_one_thread_a_cell() {
+    let mut rng = Rng(17);
+    let kernel = with_ghosts();
+    for (extent, many) in [([9, 3, 40], false), ([5, 2, 200], false), ([4, 3, 130], true)] {
+        let mut launch = launch(&kernel, &extent, &[2][..usize::from(many)], &mut rng);
+        let (lo, hi) = launch.whole.clone();
+        let held = |by: i64, of: &[i64]| of.iter().map(|x| x + by).collect::<Vec<i64>>();
+        launch.grids.0[0] = Grid::tiled(Access::Write, F64, &held(-1, &lo), &held(1, &hi), &mut rng);
+        let ends = launch.captures.len() - 2;
+        for (capture, place) in launch.captures[ends..].iter_mut().zip([lo[2], hi[2] - 1]) {
+            *capture = Value::from_bits(ScalarType::I64, place as u64);
+        }
+        let plain = plan(&kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, many);
+        check(&kernel, &launch, &plain, &[1, 3, 4, 8], "ghosts");
+        for (dialect, march) in [(Dialect::Cuda, Some(8)), (Dialect::OpenCl, Some(4)), (Dialect::Cuda, None)] {
+            let text = source(&kernel, &Plan { dialect, march, ..plain.clone() }).text;
+            let count = |of: &str| text.matches(of).count();
+            let expected = match (march, many) {
+                (None, _) => (0, 0),
+                (Some(_), true) => (1, 0),
+                (Some(_), false) => (1, 1),
+            };
+            assert_eq!((count("#pragma unroll 1\n"), count("#pragma unroll 4\n")), expected, "{text}");
+            if dialect == Dialect::Cuda {
+                nvrtc::compile(&text);
+            }
+        }
     }
 }
 
