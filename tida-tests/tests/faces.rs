@@ -1,5 +1,5 @@
-//! Ghosts that kernels set: on a device the sweep before sets those beyond the last axis that follow from the cell beside
-//! each, and the kernels of opposite faces are one launch, with the bits that all have by themselves.
+//! Ghosts that kernels set: on a device the sweep before sets those beyond the last axis that follow from the cell
+//! beside each, and the kernels of opposite faces are one launch, with the bits that all have by themselves.
 
 use proptest::prelude::*;
 use tida::acc::{Compile, TileAccBuilder};
@@ -148,8 +148,8 @@ fn builder() -> TileAccBuilder {
     TileAcc::builder().pause(std::time::Duration::from_secs(600)).compile(Compile::Wait)
 }
 
-/// The sweep sets both faces of the last axis, and those of each other axis are one launch, on a device that has kernels
-/// of its own.
+/// The sweep sets both faces of the last axis, and those of each other axis are one launch, on a device that has
+/// kernels of its own.
 #[test]
 fn several_run_as_one() {
     let Some(acc) = on_a_device(builder()) else { return };

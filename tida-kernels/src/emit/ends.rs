@@ -40,9 +40,9 @@ pub(super) fn for_all(shared: &Shared<'_>) -> Option<usize> {
 /// Writes the loop of a march over a body: `write` writes it for a text of a cell, and how often the compiler is to
 /// write that out.
 ///
-/// Where blocks have such cells, the compiler is told to take these one by one. Heat over 512³ cells of `f64`, both ends
-/// of a row set a ghost (H200): 577 µs without, 667 with four cells at once, 602 one by one, 592 where other blocks
-/// have a loop of their own.
+/// Where blocks have such cells, the compiler is told to take these one by one. Heat over 512³ cells of `f64`, where
+/// both ends of a row set a ghost (H200): 577 µs without, 667 with four cells at once, 602 one by one, 592 where other
+/// blocks have a loop of their own.
 pub(super) fn loops(
     shared: &mut Shared<'_>,
     text: &mut Text,
