@@ -38,8 +38,8 @@ fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|x| x.to_bits()).collect()
 }
 
-/// An array whose form is drawn.
-fn draw<const D: usize>(dice: &mut Dice, acc: &TileAcc) -> Result<TileArray<f64, D>> {
+/// An array whose form is drawn, and whether it is kept in fewer bits.
+fn draw<const D: usize>(dice: &mut Dice, acc: &TileAcc) -> Result<(TileArray<f64, D>, bool)> {
     let (mut cells, mut regions) = ([1; D], [1; D]);
     for d in 0..D {
         regions[d] = 1 + dice.roll(3);
@@ -65,10 +65,11 @@ fn draw<const D: usize>(dice: &mut Dice, acc: &TileAcc) -> Result<TileArray<f64,
         };
         builder = builder.boundary_face(axis, Side::Low, faces[0]).boundary_face(axis, Side::High, faces[1]);
     }
-    if dice.roll(5) == 0 {
+    let coded = dice.roll(5) == 0;
+    if coded {
         builder = builder.storage(tida::Format::Range { bits: 16, min: -1e4, max: 1e4 });
     }
-    builder.build(acc)
+    Ok((builder.build(acc)?, coded))
 }
 
 macro_rules! programs {
@@ -78,12 +79,37 @@ macro_rules! programs {
         /// # Errors
         /// None that is expected.
         pub fn $name(acc: &TileAcc, mut dice: Dice) -> Result<Seen> {
-            let mut u = draw::<$d>(&mut dice, acc)?;
+            let (mut u, coded) = draw::<$d>(&mut dice, acc)?;
             let mut v = u.like()?;
             let (salt, mut seen) = (dice.roll(1000), Seen::default());
             u.fill(|at| value(at, salt))?;
             v.fill(|at| value(at, salt + 1))?;
+            // Drawn apart from the rest: in place, where values are not kept in fewer bits.
+            let mut more = Dice(salt as u64);
             for step in 0..6 + dice.roll(8) {
+                match more.roll(4) {
+                    _ if coded => {}
+                    0 => {
+                        u.fill_ghosts()?;
+                        let colour = Colour::red_black(more.roll(2));
+                        sweep_colour(colour, u.tiles(), &mut u, kernel!(|u, at| {
+                            let along = 0.125 * u[at + unit(0)] - 0.25 * u[at - unit(0)];
+                            u[at] = 0.5 * u[at] + along + 0.3 * u[at - unit($d - 1)];
+                        }))?;
+                    }
+                    // Along the first axis ranks have parts of the lines.
+                    1 if $d > 1 => {
+                        u.fill_ghosts()?;
+                        sweep_along($d - 1, Forward, u.tiles(), &mut u,
+                            kernel!(|u, at| u[at] = 0.5 * u[at] - 0.25 * u[at - unit($d - 1)]))?;
+                    }
+                    2 if $d > 2 => {
+                        u.fill_ghosts()?;
+                        sweep_along(1, Backward, u.tiles(), &mut u,
+                            kernel!(|u, at| u[at] = 0.5 * u[at] + 0.25 * u[at + unit(1)]))?;
+                    }
+                    _ => {}
+                }
                 match dice.roll(9) {
                     0..4 => {
                         match dice.roll(3) {

@@ -112,7 +112,8 @@ impl Direction for Backward {
 /// # Ok(()) }
 /// ```
 ///
-/// A sum along one line is one thread's work. (A sum of all cells is [`reduce`](crate::reduce()).) Along the axis that
+/// A line is one thread's work. (Sums along one long line are those of [`scan`](crate::scan()), a sum of all cells is
+/// [`reduce`](crate::reduce()).) Along the axis that
 /// several places have parts of, each waits for the one before it.
 ///
 /// # Errors

@@ -30,6 +30,7 @@ mod one_region;
 mod ptx;
 pub(crate) mod real;
 pub(crate) mod reduce;
+mod scan;
 pub(crate) mod slow;
 pub(crate) mod stage;
 pub(crate) mod view;
@@ -53,3 +54,4 @@ pub use reduce::{
     ArgMax, ArgMin, Domain, Max, Min, Product, Reducible, Reduction, Sum, reduce, reduce_later, reduce_over,
     reduce_over_later,
 };
+pub use scan::{Scan, Summable, scan};
