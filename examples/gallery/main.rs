@@ -6,6 +6,7 @@
 //! block alone decides.
 
 mod adi;
+mod adi3d;
 mod backprop;
 mod bfs;
 mod cavity;
@@ -66,6 +67,7 @@ struct Program {
 
 const PROGRAMS: &[Program] = &[
     adi::PROGRAM,
+    adi3d::PROGRAM,
     backprop::PROGRAM,
     bfs::PROGRAM,
     cavity::PROGRAM,

@@ -31,6 +31,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("lbm", "--size 12 --steps 10 --regions 3 --storage scaled --memory-limit 700000"),
     ("gallery", "adi --small --regions 3x2"),
     ("gallery", "adi --small --regions 4 --memory-limit 300000 --dtype f32"),
+    ("gallery", "adi3d --small --regions 3x2x1"),
+    ("gallery", "adi3d --small --regions 8 --memory-limit 800000"),
     ("gallery", "backprop --small --regions 3"),
     ("gallery", "bfs --small --regions 3"),
     // As many steps as Ghia's table takes; the others are for the bits.
