@@ -1,5 +1,6 @@
 // Sums along each axis of n x n values by hand, a thread a line: how many values have to be under way where lines are
-// few. `lines [N] [F32 or F64]` prints the share of a copy's speed of each form; its values are compared with the host's.
+// few. `lines [N] [f32 or f64]` prints the share of a copy's speed of each form, whose values are compared with the
+// host's.
 //
 // nvcc -O3 -arch=native -fmad=false -o lines lines.cu
 
@@ -183,13 +184,14 @@ template <class T> struct Bench {
         ACROSS("axis 0, ahead 64 of 32", 32, ahead<T, 64>);
         ALONG("axis 1, registers 32", rows<T, 32>);
         if (sizeof(T) == 4) ALONG("axis 1, registers 64", rows<T, 64>);
-#define RING(columns, deep, rows, warps, first)                                                                     \
-    {                                                                                                               \
-        int bytes = (deep + 1) * rows * (columns + 1) * sizeof(T);                                                  \
-        CHECK(cudaFuncSetAttribute(ring<T, columns, deep, rows, warps>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)); \
-        one("axis 1, ring " #deep " x " #columns " rows " #rows " warps " #warps " at " #first, first, [&] {        \
-            ring<T, columns, deep, rows, warps><<<(n + rows - 1) / rows, 32 * warps, bytes>>>(sum, u, n, stride, first); \
-        });                                                                                                         \
+#define RING(columns, deep, rows, warps, first)                                                                 \
+    {                                                                                                           \
+        auto kernel = ring<T, columns, deep, rows, warps>;                                                      \
+        int bytes = (deep + 1) * rows * (columns + 1) * sizeof(T);                                              \
+        CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));                \
+        one("axis 1, ring " #deep " x " #columns ", " #rows " rows, " #warps " warps, at " #first, first, [&] { \
+            kernel<<<(n + rows - 1) / rows, 32 * warps, bytes>>>(sum, u, n, stride, first);                     \
+        });                                                                                                     \
     }
         RING(32, 2, 32, 1, 1)
         RING(32, 2, 32, 1, 16)

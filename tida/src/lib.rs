@@ -166,8 +166,9 @@ pub use backend::sim::{SimDevice, SimReport};
 pub use compute::{
     All, ArgMax, ArgMin, Backward, BoxedKernel, CellLists, Coarse, Colour, Direction, Explanation, Fine, Forward,
     GroupKernel, Kernel, KernelReport, Max, Min, Number, Product, ReadCounts, Real, RealOrComplex, Scalar, Scan, Sum,
-    Summable, Table, accumulate, all, axpy, coarse, compute, compute_groups, dot, explain, explain_tile, fill_ghosts_with, fine, keep,
-    keep_groups, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later, scan, sweep_along, sweep_colour, table,
+    Summable, Table, accumulate, all, axpy, coarse, compute, compute_groups, dot, explain, explain_tile,
+    fill_ghosts_with, fine, keep, keep_groups, kernels, norm, reduce, reduce_later, reduce_over, reduce_over_later,
+    scan, sweep_along, sweep_colour, table,
 };
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "ndarray")]
@@ -372,8 +373,8 @@ pub mod prelude {
     pub use crate::{
         ActiveBlocks, ArgMax, ArgMin, Backward, Boundary, BoxedKernel, Cache, CellLists, Centering, Colour, Compress,
         Device, Element, Error, ErrorKind, Format, Forward, Fuse, GridBox, Kernel, Max, Min, Number, Product, Real,
-        Saturation, Scalar, Scan, Side, Sum, Tile, TileAcc, TileArray, TileIter, accumulate, all, axpy, coarse, compute,
-        compute_groups, dot, fill_ghosts, fill_ghosts_with, fine, group_kernel, keep, kernel, kernel_fn, lit, norm,
-        reduce, reduce_later, reduce_over, reduce_over_later, scan, sweep_along, sweep_colour, table,
+        Saturation, Scalar, Scan, Side, Sum, Tile, TileAcc, TileArray, TileIter, accumulate, all, axpy, coarse,
+        compute, compute_groups, dot, fill_ghosts, fill_ghosts_with, fine, group_kernel, keep, kernel, kernel_fn, lit,
+        norm, reduce, reduce_later, reduce_over, reduce_over_later, scan, sweep_along, sweep_colour, table,
     };
 }

@@ -69,6 +69,11 @@ const EXAMPLES: &[Shown] = &[
 const GALLERY: &[Shown] = &[
     shown("adi", "--size 128 --steps 20", "Heat in a cold square: implicit along the rows, then along the columns."),
     shown(
+        "adi3d",
+        "--size 64 --steps 10",
+        "Heat in a cold cube, implicit along one axis after the other: the plane in the middle.",
+    ),
+    shown(
         "backprop",
         "--size 63 --steps 20",
         "A network of three layers learns one pattern: the weights from each input to each hidden unit.",

@@ -2,8 +2,8 @@
 //!
 //! Along the last axis lines go chunk by chunk through memory that threads share. A thread has a line, and neighbouring
 //! threads have lines that are a row apart: each of them would fetch a sector for one value. So the threads of a block
-//! fetch a chunk of columns of their lines together, each thread computes its own line's cells of it there, and together
-//! they store what was written. On CUDA the next chunks are on their way meanwhile.
+//! fetch a chunk of columns of their lines together, each thread computes its own line's cells of it there, and
+//! together they store what was written. On CUDA the next chunks are on their way meanwhile.
 //!
 //! Along other axes, where lines are few, a thread fetches the next cells of its line into registers while it computes
 //! those before them: else too few bytes are under way.

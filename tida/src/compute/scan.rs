@@ -18,6 +18,19 @@ use crate::{group_kernel, kernel};
 const BLOCK: usize = 64;
 
 /// What [`scan`] leaves in a cell: with its own value, or without.
+///
+/// ```
+/// use tida::prelude::*;
+/// # fn main() -> tida::Result<()> {
+/// # let acc = TileAcc::auto()?;
+/// let u = TileArray::<f64, 2>::builder([2, 2]).build_slice(&acc, &[1.0, 2.0, 3.0, 4.0])?;
+/// let mut sums = u.like()?;
+/// scan(Sum, Scan::Inclusive, &mut sums, &u)?;
+/// assert_eq!(sums.read_box(sums.domain())?, [1.0, 3.0, 3.0, 7.0]);
+/// scan(Sum, Scan::Exclusive, &mut sums, &u)?;
+/// assert_eq!(sums.read_box(sums.domain())?, [0.0, 1.0, 0.0, 3.0]);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scan {
     /// The sum of all cells up to this one.
@@ -45,8 +58,8 @@ pub trait Summable: Sized + Sealed {
 /// `to` takes the sums of the cells of `of`; both have the same shape. Ghosts are neither read nor set.
 ///
 /// The order of additions is fixed, so sums of floats have the same bits on every device, however arrays are cut: in
-/// blocks of 64 cells each cell adds what lies 1, 2, 4, .. 32 cells before it, in turn; the sums of blocks are summed in
-/// the same way. (So they are other bits than those of a loop.)
+/// blocks of 64 cells each cell adds what lies 1, 2, 4, .. 32 cells before it, in turn; the sums of blocks are summed
+/// in the same way. (So they are other bits than those of a loop.)
 ///
 /// ```
 /// use tida::prelude::*;
