@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     match arguments.as_slice() {
         ["write", folder, steps] => write(&acc, Path::new(folder), steps.parse()?),
         ["write", folder, steps, rank, time] => {
-            if acc.rank() == rank.parse()? {
+            if acc.rank() == rank.parse::<usize>()? {
                 let time = Duration::from_millis(time.parse()?);
                 std::thread::spawn(move || {
                     std::thread::sleep(time);

@@ -57,8 +57,8 @@ pub(crate) fn replace(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     done
 }
 
-/// Writes a file that nobody reads yet, of some bytes and more behind them; [`sync`] puts it onto the disk, as far as it
-/// is not there already.
+/// Writes a file that nobody reads yet, of some bytes and more behind them; [`sync`] puts it onto the disk, as far as
+/// it is not there already.
 pub(crate) fn write(path: &Path, bytes: &[u8], behind: &[u8]) -> Result<()> {
     let write = || match bytes.len() < LARGE || !past_cache(path, bytes, behind)? {
         true => {

@@ -263,7 +263,8 @@ impl Writing {
                 if to != rank {
                     let bytes = array.count_here(cells) * info.bytes();
                     make_room(&mut self.given, bytes, budget);
-                    self.given.push_back((array.take_later(to, cells, Box::new(|_| {}))?, bytes));
+                    let given = array.take_later(to, cells, Box::new(|_| {}))?;
+                    self.given.extend((bytes > 0).then_some((given, bytes)));
                     continue;
                 }
                 let flush = || array.acc().flush();
@@ -281,9 +282,12 @@ impl Writing {
         Ok(())
     }
 
-    /// Forgets what was taken.
+    /// Forgets what was taken, and what was given to others, who are told if that failed.
     #[track_caller]
     fn drain(&mut self) -> Result<()> {
+        while self.given.front().is_some_and(|(given, _)| given.is_done()) {
+            self.given.pop_front();
+        }
         while self.taken.front().is_some_and(Recorded::is_done) {
             self.taken.pop_front().map_or(Ok(()), |taken| taken.wait())?;
         }

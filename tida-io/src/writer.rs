@@ -153,11 +153,17 @@ impl Shared {
     /// snapshots. The threads have ended.
     pub fn close(&self, acc: &TileAcc) -> Vec<Snapshot> {
         let (open, failed) = self.change(|state| (std::mem::take(&mut state.open), state.failed.clone()));
+        let not_taken = || {
+            let (found, advice) = ("parts of it that were not taken", "`TileAcc::sync` says why");
+            Error::new(ErrorKind::Argument, "write a snapshot", found, advice)
+        };
         for told in open.values().filter_map(|open| open.told.as_ref()) {
-            match (acc.rank(), &failed) {
-                (0, _) => drop(all_told(acc, told)),
-                (_, Some((_, e))) => told.tell(0, &packed(Err(e.clone()))),
-                (_, None) => told.tell(0, &packed(Ok(Vec::new()))),
+            match acc.rank() {
+                0 => drop(all_told(acc, told)),
+                _ => {
+                    let e = failed.as_ref().map_or_else(not_taken, |(_, e)| e.clone());
+                    told.tell(0, &packed(Err(e)));
+                }
             }
         }
         open.values().map(|open| open.snapshot).collect()

@@ -9,7 +9,7 @@ use crate::ranks::{Bytes, Slot, World};
 
 impl TileAcc {
     /// Gives all ranks some bytes, or an error, and waits for those of the others: in the order of ranks. Every rank
-    /// makes this call. Without ranks what is given comes back.
+    /// makes this call. Without ranks what is given comes back. What was recorded before starts.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -22,11 +22,13 @@ impl TileAcc {
     /// ```
     ///
     /// # Errors
-    /// That of the first rank that gave one.
+    /// That of the first rank that gave one. A call from inside a kernel.
     #[track_caller]
     pub fn exchange(&self, own: Result<Vec<u8>, Error>) -> Result<Vec<Vec<u8>>, Error> {
         let recorded = Location::caller();
         let Some(world) = self.world() else { return own.map(|own| vec![own]) };
+        // Other ranks may need it before they come here.
+        self.flush()?;
         let call = world.call("exchange", recorded);
         let own = own.map(|own| Bytes::of(&own));
         let all = world.gather(call, own, ("exchange", recorded))?;

@@ -1,5 +1,5 @@
-//! Values of boxes that several places have parts of, on one rank or on several: each packs its part and gives it to who
-//! takes the box.
+//! Values of boxes that several places have parts of, on one rank or on several: each packs its part and gives it to
+//! who takes the box.
 
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
