@@ -31,16 +31,21 @@ fn mpirun(ranks: usize, program: &str) -> std::process::Command {
     mpirun
 }
 
-/// Random programs on some numbers of ranks give the bits of one process, an example runs as it is, and failures of one
-/// rank end all.
+/// When a rank is killed that writes files with others: which one, and after how many milliseconds.
+const KILLS: &[(usize, usize)] = &[(1, 250), (0, 350), (2, 450), (1, 600), (0, 900)];
+
+/// Random programs on some numbers of ranks give the bits of one process, an example runs as it is, files of three
+/// ranks are read by others, and failures of one rank end all.
 pub fn test(features: &str) -> Result<()> {
-    let mut build = command("cargo build --workspace --quiet --example ranks --example heat --features");
+    let mut build =
+        command("cargo build --workspace --quiet --example ranks --example heat --example ranks_files --features");
     run(build.arg(features).current_dir(root()))?;
     for (ranks, programs) in BITS {
         run(mpirun(*ranks, "ranks").arg("bits").arg(programs.to_string()))?;
     }
     let heat = "--dims 2 --size 130 --steps 20 --regions 2x2 --boundary periodic --device cpu --verify --threads 1";
     run(mpirun(4, "heat").args(heat.split(' ')).env("TIDA_RANKS", "mpi"))?;
+    files()?;
     for (how, says) in FAILS {
         let mut ranks = mpirun(3, "ranks");
         if *how == "slow" {
@@ -59,4 +64,28 @@ pub fn test(features: &str) -> Result<()> {
         println!("{how}: all ranks ended after {:.1} s", seconds.as_secs_f64());
     }
     Ok(())
+}
+
+/// Three ranks write files that five and one read; where one rank is killed, whole snapshots alone count, and the next
+/// program goes on after them.
+fn files() -> Result<()> {
+    let folder = target().join("tmp/ranks-files");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).map_err(|e| format!("tried to make {}; {e}", folder.display()))?;
+    let of = |ranks: usize, what: &[&str]| {
+        let mut program = mpirun(ranks, "ranks_files");
+        program.arg(what[0]).arg(&folder).args(&what[1..]);
+        program
+    };
+    run(&mut of(3, &["write", "10"]))?;
+    [5, 1].into_iter().try_for_each(|ranks| run(&mut of(ranks, &["read"])))?;
+    for (rank, time) in KILLS {
+        let output = of(3, &["write", "1000000", &rank.to_string(), &time.to_string()]).output();
+        let output = output.map_err(|e| format!("tried to run mpirun; {e}"))?;
+        if output.status.success() {
+            return Err(format!("ranks of which number {rank} was killed ended as if nothing was wrong"));
+        }
+        run(&mut of(2, &["read"]))?;
+    }
+    std::fs::remove_dir_all(&folder).map_err(|e| format!("tried to remove {}; {e}", folder.display()))
 }
