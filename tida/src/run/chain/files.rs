@@ -246,12 +246,12 @@ impl Shared {
 }
 
 impl Files {
-    /// Bytes that a stage takes at once, where arrays have so many. All take an eighth of that, in sizes that passages
-    /// have.
+    /// Bytes that a stage takes at once, where arrays have so many. All take about an eighth of that, in sizes that
+    /// passages have: from a twelfth to a sixth.
     pub fn stage(room: u64) -> usize {
         let stages = 8 * (UP + DOWN) as u64;
-        let most = usize::try_from(room / stages).unwrap_or(MOST).clamp(LEAST, MOST);
-        (1 << most.ilog2()) - AROUND
+        let most = usize::try_from(room / stages).unwrap_or(MOST);
+        (1 << most.saturating_add(most / 2).clamp(LEAST, MOST).ilog2()) - AROUND
     }
 
     /// Most bytes of an array that a block of a schedule has: half of the stages of a direction, so that one block
