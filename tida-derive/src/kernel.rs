@@ -7,7 +7,8 @@ use syn::visit::Visit;
 use tida_quote::quote::{KernelTree, NativeForm};
 
 use crate::body::{
-    Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, halved, nothing, out_name, reads, text_of,
+    Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, halved, is_plain, nothing, out_name,
+    reads, text_of,
 };
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
@@ -53,7 +54,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     if !body.errors.is_empty() {
         return with_errors(&body.library, body.errors);
     }
-    let reads = (reads(&native.quoted, args.len()), halved(&native.quoted));
+    let reads = (reads(&native.quoted, args.len()), halved(&native.quoted), is_plain(&native.quoted));
     let Chosen { mut blocks, form, few_form, few } = Chosen::of(&body, &native, at, args);
     let rust = body.with_ways(native.native);
     if let Some(blocks) = &mut blocks {
@@ -151,7 +152,7 @@ fn native_form(
     captures: &[Named],
     held: &[Ident],
     (at, args): (&TokenStream, &[TokenStream]),
-    (native, blocks, reads): (TokenStream, Option<Blocks>, (Vec<[u32; 2]>, u32)),
+    (native, blocks, reads): (TokenStream, Option<Blocks>, Counted),
     (of_groups, inline, few): (bool, Option<TokenStream>, Option<&TokenStream>),
 ) -> ([TokenStream; 2], TokenStream) {
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
@@ -249,20 +250,25 @@ fn keeps_much(body: &syn::Expr) -> bool {
     most.0 > MOST_KEPT
 }
 
-/// A type that says what a cell reads, and along which axes it halves where it is.
-fn counts(body: &Body, (reads, halved): (Vec<[u32; 2]>, u32)) -> TokenStream {
+/// How many values a cell reads of each argument, the axes along which it halves where it is, and whether it is plain.
+type Counted = (Vec<[u32; 2]>, u32, bool);
+
+/// A type that says what a cell reads, along which axes it halves where it is, and whether it is plain.
+fn counts(body: &Body, (reads, halved, plain): Counted) -> TokenStream {
     let halved = Literal::u32_unsuffixed(halved);
     let reads = reads.iter().map(|counts| {
         let [whole, parts] = counts.map(Literal::u32_unsuffixed);
         quote_spanned!(own()=> [#whole, #parts])
     });
     let (of, count) = (body.library.private("Reads", own()), body.library.scalar("u32", own()));
+    let truth = body.library.scalar("bool", own());
     quote_spanned! {own()=>
         #[allow(missing_debug_implementations, missing_copy_implementations)]
         struct __TidaReads;
         impl #of for __TidaReads {
             const COUNTS: &'static [[#count; 2]] = &[#(#reads),*];
             const HALVED: #count = #halved;
+            const PLAIN: #truth = #plain;
         }
     }
 }

@@ -103,6 +103,7 @@ fn whole_segments_give_the_stated_order() {
         ([33, 100, 320], [2, 1, 1]),
         ([40, 64, 64], [2, 2, 1]),
         ([2, 70, 1152], [1, 1, 2]),
+        ([2, 3, 40_000], [1, 1, 1]),
     ] {
         let acc = TileAcc::builder().threads(1 + shape[1] % 2).build().unwrap();
         let mut u = TileArray::<f64, 3>::builder(shape).regions(regions).build(&acc).unwrap();

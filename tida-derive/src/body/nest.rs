@@ -1,6 +1,6 @@
 //! What the quotation of a body says of its loops: which of them all cells of a block can take together.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use tida_quote::quote::walk::Walk;
@@ -326,6 +326,40 @@ pub fn reads(body: &Block, args: usize) -> Vec<[u32; 2]> {
     };
     Walk { expr: &mut count, stmt: &mut look }.block(body);
     counts.into_inner()
+}
+
+/// Most operations of a plain body, and most reads.
+const PLAIN: [usize; 2] = [8, 4];
+
+/// Whether a body is a few sums and products of a few reads, of which the compiler makes vectors even if it is written
+/// out for many cells.
+pub fn is_plain(body: &Block) -> bool {
+    let (counts, mut others) = (Cell::new([0usize, 0]), false);
+    let mut count = |expr: &Expr| {
+        let [mut operations, mut reads] = counts.get();
+        match &expr.kind {
+            ExprKind::Load { .. } => reads += 1,
+            ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..) | ExprKind::Unary(..) => {
+                operations += 1
+            }
+            ExprKind::Method(Method::Abs | Method::MulAdd, _) => operations += 1,
+            ExprKind::Int(..)
+            | ExprKind::Float(..)
+            | ExprKind::Local(..)
+            | ExprKind::Capture(..)
+            | ExprKind::At
+            | ExprKind::Shift { .. }
+            | ExprKind::Array(..) => {}
+            _ => operations += PLAIN[0] + 1,
+        }
+        counts.set([operations, reads]);
+    };
+    let mut look = |stmt: &Stmt| {
+        others |= !matches!(&stmt.kind, StmtKind::Let { .. } | StmtKind::Expr(..));
+        true
+    };
+    Walk { expr: &mut count, stmt: &mut look }.block(body);
+    !others && counts.get().iter().zip(PLAIN).all(|(count, most)| *count <= most)
 }
 
 /// All axes.

@@ -13,6 +13,7 @@ use tida_kernels::element::ScalarType;
 use tida_kernels::quote::{StaticFunction, StaticKernel};
 use tida_kernels::scalar::{Fault, fault};
 
+use super::segments::{Combine, segments};
 use super::stage::{Buffer, Reads, STRETCH, StagedViews, is_staged, pairs};
 use super::view::Way;
 use crate::error::{Error, ErrorKind};
@@ -72,6 +73,8 @@ pub(crate) struct Pass<'b> {
     differs: Cell<Option<[ScalarType; 2]>>,
     /// It has run since this was last asked.
     ran: Cell<bool>,
+    /// It has folded its segments since this was last asked.
+    folded: Cell<bool>,
     /// Some cell may raise a fault.
     may_fault: bool,
     /// Each cell gives a value to all that it writes, and reads none of it before.
@@ -92,9 +95,9 @@ impl<'b> Pass<'b> {
     /// Faults that the thread has raised before are forgotten.
     pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
-        let (differs, ran, fault) = (Cell::new(None), Cell::new(false), Cell::new(None));
+        let (differs, ran, folded, fault) = Default::default();
         let (overwrites, in_place, along, colour, waits) = (false, false, None, None, false);
-        Pass { quoted, numbers, differs, ran, may_fault, overwrites, in_place, along, colour, waits, fault }
+        Pass { quoted, numbers, differs, ran, folded, may_fault, overwrites, in_place, along, colour, waits, fault }
     }
 
     /// The same of a kernel that reads other cells of what it writes, if it does, over cells that run in this order, if
@@ -220,6 +223,12 @@ impl<'b> Pass<'b> {
         self.ran.set(true);
     }
 
+    /// Whether a kernel that has run has folded its segments ([`Run::folding`]), and has given no values.
+    #[inline(always)]
+    pub fn has_folded(&self) -> bool {
+        self.folded.replace(false)
+    }
+
     /// The error of a closure that has not run what it quoted. To be asked after each time that the closure was called.
     #[inline(always)]
     pub fn check(&self) -> Result<(), Error> {
@@ -255,6 +264,10 @@ pub struct Run<'b, V, R, const D: usize> {
     views: &'b V,
     cells: GridBox<D>,
     out: *mut R,
+    /// How segments may be folded at once.
+    combine: Option<Combine<R>>,
+    /// Where to, if they are; else null. (The two are apart so that the compiler knows the function.)
+    to: *mut R,
     pass: &'b Pass<'b>,
     marker: PhantomData<&'b mut [R]>,
 }
@@ -271,10 +284,23 @@ impl<'b, V, R, const D: usize> Run<'b, V, R, D> {
     /// # Safety
     /// `out` is valid for writes of as many values as there are cells (any pointer will do for a zero-sized `R`).
     pub(crate) unsafe fn new(views: &'b V, cells: GridBox<D>, out: *mut R, pass: &'b Pass<'b>) -> Self {
-        Run { views, cells, out, pass, marker: PhantomData }
+        Run { views, cells, out, combine: None, to: std::ptr::null_mut(), pass, marker: PhantomData }
     }
 
-    /// Its views, cells, where their values go, and what may run.
+    /// The same, which may fold each segment while its values are at hand, instead of giving values: `to` takes what
+    /// they fold to, one after the other. Then the pass says that it [has folded](Pass::has_folded). Nothing is folded
+    /// if `to` is null. There is no room for values if it `has_to`: a kernel that does not fold does not run then.
+    ///
+    /// # Safety
+    /// If `to` is not null, each row consists of whole segments, and it is valid for writes of as many values as there
+    /// are segments.
+    #[inline(always)]
+    pub(crate) unsafe fn folding(self, combine: Combine<R>, to: *mut R, has_to: bool) -> Self {
+        let out = if has_to { std::ptr::null_mut() } else { self.out };
+        Run { combine: Some(combine), to, out, ..self }
+    }
+
+    /// Its views, cells, where their values go (null if there is no room for any), and what may run.
     #[inline(always)]
     pub(super) fn parts(self) -> (&'b V, GridBox<D>, *mut R, &'b Pass<'b>) {
         (self.views, self.cells, self.out, self.pass)
@@ -318,15 +344,29 @@ pub unsafe fn each<M: 'static, W: Reads, V: StagedViews<D>, R, const D: usize, F
 impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_, V, R, D, F> {
     #[inline(always)]
     fn each<M: 'static, W: Reads>(self, captures: &[&dyn CapturedParam], numbers: &[ScalarType]) {
-        let RunCells { run: Run { views, cells, out, pass, .. }, cell } = self;
+        let RunCells { run: Run { views, cells, out, combine, to, pass, .. }, cell } = self;
         if !pass.admits::<M>(captures, numbers) {
             return;
         }
         // (The copy is for the compiler to take apart: it would not if another function saw it.)
         let copy = &*copied(views);
+        let regions = const { V::WHOLE } && !copy.are_alone();
+        if let Some(combine) = combine
+            && const { matches!(V::WAY, Way::Any) && W::PLAIN }
+            && !regions
+            && !to.is_null()
+        {
+            // SAFETY: `Run::folding` asked for room for every segment.
+            unsafe { segments(copy, &cell, cells, combine, to) };
+            pass.folded.set(true);
+            return pass.has_run();
+        }
+        if out.is_null() {
+            return;
+        }
         // SAFETY: `Run::new` asked for room for every cell of the box.
         unsafe {
-            match const { V::WHOLE } && !copy.are_alone() {
+            match regions {
                 true => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
                 // A row may read the row before it: compared for all rows at once, addresses overlap.
                 false if const { V::WAY.is_ordered() } && pass.compares::<W, V, D>(&cells) => {

@@ -181,7 +181,7 @@ pub unsafe fn each_block<M: 'static, V, R, const D: usize, F: Fn(&V, &Cells<D>, 
 ) {
     let RunBlocks { run, shape, block } = body;
     let (views, cells, out, pass) = run.parts();
-    if !pass.admits::<M>(captures, numbers) {
+    if out.is_null() || !pass.admits::<M>(captures, numbers) {
         return;
     }
     if !cells.is_empty() {

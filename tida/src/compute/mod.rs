@@ -31,6 +31,7 @@ mod ptx;
 pub(crate) mod real;
 pub(crate) mod reduce;
 mod scan;
+mod segments;
 pub(crate) mod slow;
 pub(crate) mod stage;
 pub(crate) mod view;

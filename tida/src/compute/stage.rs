@@ -220,6 +220,9 @@ pub trait Reads {
 
     /// The axes, each a bit, along which it reads where half of a cell's place says.
     const HALVED: u32 = 0;
+
+    /// Whether it is a few sums and products of a few reads, so that it may be written out for many cells.
+    const PLAIN: bool = false;
 }
 
 /// Not to be staged.

@@ -18,6 +18,7 @@ impl<T: Real> Reduction<Complex<T>> for Sum {
     type Output<const D: usize> = Complex<T>;
     const OF_NOTHING: bool = true;
     const FOLD: FoldOp = FoldOp::Sum;
+    const COMBINE: Option<fn(Complex<T>, Complex<T>) -> Complex<T>> = None;
     const BY_PARTS: bool = true;
     fn folded(self, [re, im]: [u64; 2], _: u64) -> Complex<T> {
         Complex { re: T::of_bits(re), im: T::of_bits(im) }
@@ -48,6 +49,7 @@ impl<T: Real> Reduction<Complex<T>> for Product {
     type Output<const D: usize> = Complex<T>;
     const OF_NOTHING: bool = true;
     const FOLD: FoldOp = FoldOp::Product;
+    const COMBINE: Option<fn(Complex<T>, Complex<T>) -> Complex<T>> = None;
     const BY_PARTS: bool = false;
     fn folded(self, [re, im]: [u64; 2], _: u64) -> Option<Complex<T>> {
         Some(Complex { re: T::of_bits(re), im: T::of_bits(im) })

@@ -8,6 +8,7 @@ use tida_kernels::plan::FoldOp;
 
 use super::ops::Reduction;
 use crate::backend::cpu;
+use crate::compute::segments::{LANES, rest};
 use crate::parallel;
 
 /// Values in a segment, and in a group of the tree.
@@ -32,9 +33,6 @@ fn halve<const HALF: usize, T, O: Reduction<T>>(op: O, values: &mut [O::Partial]
         values[i] = op.combine(values[i], values[i + HALF]);
     }
 }
-
-/// What is left of a segment after its first three halvings.
-const LANES: usize = SEGMENT / 8;
 
 /// Segments whose lanes are made one after the other, before any of them is folded to its end: no load waits for a
 /// store then.
@@ -125,16 +123,6 @@ fn upper<T, V: Copy, O: Reduction<T>>(
     std::array::from_fn(|i| op.combine(second(i), second(i + LANES)))
 }
 
-/// The others.
-#[inline(always)]
-fn rest<T, O: Reduction<T>>(op: O, lanes: &[O::Partial; LANES]) -> O::Partial {
-    let mut lanes = *lanes;
-    halve::<4, _, _>(op, &mut lanes);
-    halve::<2, _, _>(op, &mut lanes);
-    halve::<1, _, _>(op, &mut lanes);
-    lanes[0]
-}
-
 /// Folds whole segments. `lift` takes a value and its number; `put` the number of a segment, and what it folds to.
 #[inline(always)]
 pub(super) fn whole<T, V: Copy, O: Reduction<T>>(
@@ -159,7 +147,7 @@ pub(super) fn whole<T, V: Copy, O: Reduction<T>>(
             *lanes = upper(op, black_box(values), |value| lift(value, 0));
         }
         for (n, lanes) in room.0.iter().take(some.len()).enumerate() {
-            put(group * TOGETHER + n, rest(op, black_box(lanes)));
+            put(group * TOGETHER + n, rest(|a, b| op.combine(a, b), *black_box(lanes)));
         }
     }
 }

@@ -9,8 +9,8 @@ use super::fold::{self, Lacking, Lanes, SEGMENT, tree};
 use super::ops::{Foldable, Reduction};
 use crate::array::reserve;
 use crate::backend::cpu;
-use crate::compute::args::{HeldArgs, How};
-use crate::compute::ask::{Ask, Pass, Run};
+use crate::compute::args::HeldArgs;
+use crate::compute::ask::Ask;
 use crate::compute::view::{Checked, Proven};
 use crate::device::plans::Hints;
 use crate::error::Error;
@@ -26,7 +26,6 @@ use crate::launch::site::{Site, Sites};
 use crate::memory::layout::Layout;
 use crate::memory::node::Queue;
 use crate::parallel;
-use crate::record::wait::InKernel;
 
 /// A reduction to run: kernel, arguments, the cells, how they are cut.
 pub(super) struct Job<H, N, O, const D: usize> {
@@ -44,24 +43,24 @@ pub(super) struct Job<H, N, O, const D: usize> {
 }
 
 /// Cells of a row that are computed before they are folded: they stay in the first-level cache.
-const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 
 /// Segments of a group of the tree, two levels of it.
 pub(super) const GROUP: usize = SEGMENT * SEGMENT;
 
 /// Rows of the box, and a stretch of the last axis that starts at a multiple of [`BLOCK`].
-struct Piece<const D: usize> {
+pub(super) struct Piece<const D: usize> {
     /// The regions that hold the rows.
-    regions: Along,
+    pub(super) regions: Along,
     /// The rows: all axes but the last count.
-    rows: GridBox<D>,
+    pub(super) rows: GridBox<D>,
     /// First and one past the last cell along the last axis.
-    stretch: (i64, i64),
+    pub(super) stretch: (i64, i64),
 }
 
 /// Regions that follow one another along the last axis: their numbers, and the first and one past the last cell of each
 /// along it.
-type Along = Arc<[(usize, (i64, i64))]>;
+pub(super) type Along = Arc<[(usize, (i64, i64))]>;
 
 /// Where the pieces put their segments' values, and the number of the first of these slots. Each segment belongs to one
 /// piece.
@@ -71,11 +70,16 @@ pub(super) struct Slots<P>(pub(super) *mut P, pub(super) usize);
 unsafe impl<P: Send> Sync for Slots<P> {}
 
 impl<P> Slots<P> {
+    /// Where a slot is.
+    pub(super) fn at(&self, n: usize) -> *mut P {
+        self.0.wrapping_add(n).wrapping_sub(self.1)
+    }
+
     /// # Safety
     /// `n` is one of the slots, and no other thread writes it.
-    unsafe fn put(&self, n: usize, value: P) {
+    pub(super) unsafe fn put(&self, n: usize, value: P) {
         // SAFETY: the caller's promise.
-        unsafe { self.0.add(n - self.1).write(value) }
+        unsafe { self.at(n).write(value) }
     }
 
     /// # Safety
@@ -87,14 +91,14 @@ impl<P> Slots<P> {
 }
 
 /// Where a piece puts what it makes.
-struct To<'a, R, P> {
+pub(super) struct To<'a, R, P> {
     /// The first segment of a row, and how many it has.
-    segments: (i64, usize),
-    slots: &'a Slots<P>,
+    pub(super) segments: (i64, usize),
+    pub(super) slots: &'a Slots<P>,
     /// Room for the values of [`BLOCK`] cells, which nothing else reads or writes.
-    values: *mut R,
-    lanes: &'a mut Lanes<P>,
-    lacking: &'a mut Lacking<P>,
+    pub(super) values: *mut R,
+    pub(super) lanes: &'a mut Lanes<P>,
+    pub(super) lacking: &'a mut Lacking<P>,
 }
 
 /// The values of [`BLOCK`] cells; no vector of them crosses a line of the cache.
@@ -377,7 +381,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     }
 
     /// The number of a row of the box.
-    fn row(&self, at: [i64; D]) -> usize {
+    pub(super) fn row(&self, at: [i64; D]) -> usize {
         row(&self.cells, at)
     }
 
@@ -448,150 +452,6 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let share = self.cells.cells() / (16 * rayon::current_num_threads());
         let most = if share >= 64 * BLOCK { 64 * BLOCK } else { 16 * BLOCK };
         if row > most { (most, 1) } else { (row + BLOCK, (most / row.max(1)).max(1)) }
-    }
-
-    #[inline(always)]
-    fn run_piece<R>(
-        &self,
-        piece: &Piece<D>,
-        mut to: To<'_, R, O::Partial>,
-        sites: Option<&[Option<Site>]>,
-    ) -> Result<(), Error>
-    where
-        R: Foldable,
-        O: Reduction<R>,
-        H: HeldArgs<D>,
-        N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
-    {
-        let _running = InKernel::enter();
-        let last = D - 1;
-        let (start, end) = piece.stretch;
-        let how = How {
-            valid_only: self.valid_only,
-            cells: &self.cells,
-            starts: [std::ptr::null_mut(); _],
-            sites,
-            alone: &[],
-        };
-        let regions: SmallVec<[_; 4]> = piece
-            .regions
-            .iter()
-            .filter(|(_, (lo, hi))| *lo < end && *hi > start)
-            .map(|(r, ends)| {
-                let r = *r;
-                // SAFETY: the graph runs this node only while nothing writes what it reads; proven views are used
-                // inside the boxes that `check` has proven them for.
-                let (proven, checked) = unsafe {
-                    if self.run_checked {
-                        (None, Some(self.held.views::<Checked>(r, how)))
-                    } else {
-                        (Some(self.held.views::<Proven>(r, how)), None)
-                    }
-                };
-                (*ends, proven, checked)
-            })
-            .collect();
-        let may_fault = self.run_checked || self.prepared.may_fault(&self.cells, &self.quoted.captures);
-        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
-        // Short rows that are in one region each run together.
-        let along = D.saturating_sub(2);
-        let together = if D > 1 && regions.len() == 1 { BLOCK as i64 / (end - start) } else { 1 };
-        let mut row = piece.rows.lo;
-        loop {
-            let rows = if D > 1 { together.clamp(1, piece.rows.hi[along] - row[along]) } else { 1 };
-            let mut block = start;
-            while block < end {
-                let aligned = block.div_euclid(BLOCK as i64) * BLOCK as i64;
-                let block_end = if rows > 1 { end } else { (aligned + BLOCK as i64).min(end) };
-                for (ends, proven, checked) in &regions {
-                    let mut cells = GridBox { lo: row, hi: row.map(|x| x + 1) };
-                    if D > 1 {
-                        cells.hi[along] = row[along] + rows;
-                    }
-                    cells.lo[last] = block.max(ends.0);
-                    cells.hi[last] = block_end.min(ends.1);
-                    if cells.is_empty() {
-                        continue;
-                    }
-                    // SAFETY: the cells of a row lie in `block..block_end`, at most `BLOCK` of them. Several rows are
-                    // in one region, which has all their cells, at most `BLOCK`.
-                    let out = unsafe { to.values.add((cells.lo[last] - block) as usize) };
-                    if let Some(views) = proven {
-                        // SAFETY: as many values follow `out` as the rows have cells.
-                        (self.kernel)(Ask::Proven(unsafe { Run::new(views, cells, out, &pass) }));
-                    } else if let Some(views) = checked {
-                        // SAFETY: as above.
-                        (self.kernel)(Ask::Checked(unsafe { Run::new(views, cells, out, &pass) }));
-                    }
-                    pass.check()?;
-                }
-                let mut at = row;
-                at[last] = block;
-                let len = (block_end - block) as usize;
-                // SAFETY: the rows have at most `BLOCK` cells from `block` to `block_end`. Each lies in one of the
-                // regions, which has written it (`pass` says that it ran).
-                let values = unsafe { std::slice::from_raw_parts(to.values, rows as usize * len) };
-                self.fold_rows(at, values, len, &mut to);
-                block = block_end;
-            }
-            let mut axis = last;
-            loop {
-                if axis == 0 {
-                    return pass.fault(&self.prepared);
-                }
-                axis -= 1;
-                row[axis] += if axis == along { rows } else { 1 };
-                if row[axis] < piece.rows.hi[axis] {
-                    break;
-                }
-                row[axis] = piece.rows.lo[axis];
-            }
-        }
-    }
-
-    /// Folds the values of rows that follow one another along the axis before the last, `len` cells of each from `at`
-    /// on, segment by segment.
-    #[inline(always)]
-    fn fold_rows<R>(&self, at: [i64; D], values: &[R], len: usize, to: &mut To<'_, R, O::Partial>)
-    where
-        R: Foldable,
-        O: Reduction<R>,
-    {
-        let (last, extent) = (D - 1, self.cells.extent());
-        let (first_segment, segments) = to.segments;
-        let (op, slots) = (self.op, to.slots);
-        // Rows of whole segments are as one row: their cells and their slots lie side by side.
-        let one = len == extent[last] && len.is_multiple_of(SEGMENT) && at[last] % SEGMENT as i64 == 0;
-        let len = if one { values.len() } else { len };
-        for (row, values) in (self.row(at)..).zip(values.chunks_exact(len)) {
-            let (mut cell, mut left) = (at[last], values);
-            while !left.is_empty() {
-                let (segment, first) = (cell.div_euclid(SEGMENT as i64), cell.rem_euclid(SEGMENT as i64) as usize);
-                let slot = row * segments + (segment - first_segment) as usize;
-                let index = (row * extent[last]) as u64 + (cell - self.cells.lo[last]) as u64;
-                let (whole, _) = left.as_chunks::<SEGMENT>();
-                let taken = if first == 0 && !whole.is_empty() {
-                    let lift = |value, n: usize| op.lift(value, index + n as u64);
-                    fold::whole(op, whole, to.lanes, lift, |n, value| {
-                        // SAFETY: rows and segments number the slots; this piece alone has these rows and segments.
-                        unsafe { slots.put(slot + n, value) }
-                    });
-                    whole.len() * SEGMENT
-                } else {
-                    let taken = left.len().min(SEGMENT - first);
-                    to.lacking.add(op, slot, (&left[..taken], first), index);
-                    if to.lacking.is_full() {
-                        // SAFETY: as above.
-                        to.lacking.fold(op, to.lanes, |slot, value| unsafe { slots.put(slot, value) });
-                    }
-                    taken
-                };
-                cell += taken as i64;
-                left = &left[taken..];
-            }
-        }
-        // SAFETY: as above.
-        to.lacking.fold(op, to.lanes, |slot, value| unsafe { slots.put(slot, value) });
     }
 }
 

@@ -12,6 +12,7 @@ mod job;
 mod link;
 mod natively;
 mod ops;
+mod piece;
 mod places;
 mod run;
 mod stubs;

@@ -124,6 +124,9 @@ pub trait Reduction<T>: Sealed + Copy + std::fmt::Debug + Send + Sync + 'static 
     /// Its name in emitted kernels.
     #[doc(hidden)]
     const FOLD: FoldOp;
+    /// What `combine` does, if the values themselves are folded.
+    #[doc(hidden)]
+    const COMBINE: Option<fn(T, T) -> T>;
     /// Whether a device folds values of several scalars, each scalar by itself.
     #[doc(hidden)]
     const BY_PARTS: bool;
@@ -229,6 +232,7 @@ macro_rules! plain {
             type Output<const D: usize> = T;
             const OF_NOTHING: bool = $of_nothing;
             const FOLD: FoldOp = FoldOp::$name;
+            const COMBINE: Option<fn(T, T) -> T> = Some(|a, b| Reduction::<T>::combine($name, a, b));
             const BY_PARTS: bool = true;
             fn folded(self, [bits, _]: [u64; 2], _: u64) -> T {
                 T::of_bits(bits)
@@ -281,6 +285,7 @@ macro_rules! arg {
             type Output<const D: usize> = ([usize; D], T);
             const OF_NOTHING: bool = false;
             const FOLD: FoldOp = FoldOp::$name;
+            const COMBINE: Option<fn(T, T) -> T> = None;
             const BY_PARTS: bool = true;
             fn folded(self, [bits, _]: [u64; 2], index: u64) -> (T, u64) {
                 (T::of_bits(bits), index)
