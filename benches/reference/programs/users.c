@@ -242,7 +242,8 @@ enum { LIFEROW = W + 2 };
     static void lived_##T(T *restrict next, const T *restrict u) {                                                     \
         _Pragma("omp parallel for") for (int j = 1; j <= W; j++) {                                                     \
             for (int i = j * LIFEROW + 1; i <= j * LIFEROW + W; i++) {                                                 \
-                T living = 0, age = u[i], older = age + 1 < 100 ? age + 1 : 100;                                       \
+                int living = 0;                                                                                        \
+                T age = u[i], older = age + 1 < 100 ? age + 1 : 100;                                                   \
                 for (int dj = -1; dj <= 1; dj++)                                                                       \
                     for (int di = -1; di <= 1; di++)                                                                   \
                         if (u[i + dj * LIFEROW + di] > 0) living++;                                                    \
