@@ -79,8 +79,8 @@ pub(super) unsafe fn segments<V, R, const D: usize>(
 /// The first three halvings of 64 values, which `value` gives by their numbers. (No loop: the compiler makes vectors of
 /// lanes that it sees side by side.)
 #[inline(always)]
-fn upper<T>(combine: Combine<T>, value: impl Fn(usize) -> T) -> [T; LANES] {
-    let value = &value;
+pub(super) fn upper<T>(combine: impl Fn(T, T) -> T, value: impl Fn(usize) -> T) -> [T; LANES] {
+    let (combine, value) = (&combine, &value);
     [
         lane(combine, value, 0),
         lane(combine, value, 1),
@@ -95,7 +95,7 @@ fn upper<T>(combine: Combine<T>, value: impl Fn(usize) -> T) -> [T; LANES] {
 
 /// One of the eight.
 #[inline(always)]
-fn lane<T>(combine: Combine<T>, value: &impl Fn(usize) -> T, lane: usize) -> T {
+fn lane<T>(combine: &impl Fn(T, T) -> T, value: &impl Fn(usize) -> T, lane: usize) -> T {
     let [a, b, c, d] = [value(lane), value(lane + LANES), value(lane + 2 * LANES), value(lane + 3 * LANES)];
     let a = combine(a, value(lane + 4 * LANES));
     let b = combine(b, value(lane + 5 * LANES));

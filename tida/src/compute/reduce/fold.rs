@@ -8,7 +8,7 @@ use tida_kernels::plan::FoldOp;
 
 use super::ops::Reduction;
 use crate::backend::cpu;
-use crate::compute::segments::{LANES, rest};
+use crate::compute::segments::{LANES, rest, upper};
 use crate::parallel;
 
 /// Values in a segment, and in a group of the tree.
@@ -109,20 +109,6 @@ const fn lies_in_vectors<T, O: Reduction<T>>() -> bool {
     !matches!(O::FOLD, FoldOp::ArgMin | FoldOp::ArgMax)
 }
 
-/// The first three halvings of a segment. `values` and the result have to come from and go to memory that the compiler
-/// knows nothing of: it makes vectors of what lies side by side then. Else it makes them across segments, and gathers.
-#[inline(always)]
-fn upper<T, V: Copy, O: Reduction<T>>(
-    op: O,
-    values: &[V; SEGMENT],
-    lift: impl Fn(V) -> O::Partial,
-) -> [O::Partial; LANES] {
-    let value = |i: usize| lift(values[i]);
-    let first = |i: usize| op.combine(value(i), value(i + SEGMENT / 2));
-    let second = |i: usize| op.combine(first(i), first(i + SEGMENT / 4));
-    std::array::from_fn(|i| op.combine(second(i), second(i + LANES)))
-}
-
 /// Folds whole segments. `lift` takes a value and its number; `put` the number of a segment, and what it folds to.
 #[inline(always)]
 pub(super) fn whole<T, V: Copy, O: Reduction<T>>(
@@ -144,7 +130,14 @@ pub(super) fn whole<T, V: Copy, O: Reduction<T>>(
     }
     for (group, some) in segments.chunks(TOGETHER).enumerate() {
         for (values, lanes) in some.iter().zip(&mut room.0) {
-            *lanes = upper(op, black_box(values), |value| lift(value, 0));
+            // (Of memory that the compiler knows nothing of it makes vectors as it lies there.)
+            let values = black_box(values);
+            *lanes = upper(
+                #[inline(always)]
+                |a, b| op.combine(a, b),
+                #[inline(always)]
+                |n| lift(values[n], 0),
+            );
         }
         for (n, lanes) in room.0.iter().take(some.len()).enumerate() {
             put(group * TOGETHER + n, rest(|a, b| op.combine(a, b), *black_box(lanes)));
