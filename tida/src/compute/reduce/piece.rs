@@ -30,6 +30,9 @@ struct Block<const D: usize> {
 /// The views of a region, proven or checked, and the first and one past the last cell that it has along the last axis.
 type InRegion<P, C> = ((i64, i64), Option<P>, Option<C>);
 
+/// Those of a reduction's arguments.
+type Views<H, const D: usize> = InRegion<<H as HeldArgs<D>>::Views<Proven>, <H as HeldArgs<D>>::Views<Checked>>;
+
 impl<H, N, O, const D: usize> Job<H, N, O, D> {
     #[inline(always)]
     pub(super) fn run_piece<R>(
@@ -54,7 +57,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             sites,
             alone: &[],
         };
-        let regions: SmallVec<[InRegion<_, _>; 4]> = piece
+        let regions: SmallVec<[Views<H, D>; 4]> = piece
             .regions
             .iter()
             .filter(|(_, (lo, hi))| *lo < end && *hi > start)
@@ -96,7 +99,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                 let block_of = Block { at, rows, len: (block_end - block) as usize };
                 block = block_end;
                 let fold_to = if may_fold { self.fold_to(block_of, &to) } else { null_mut() };
-                self.run_block(block_of, (&regions, &pass), &to, (fold_to, folds))?;
+                self.run_block(block_of, &regions, &pass, &to, (fold_to, folds))?;
                 folds = pass.has_folded();
                 if folds {
                     continue;
@@ -130,7 +133,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
     fn run_block<R>(
         &self,
         Block { at, rows, len }: Block<D>,
-        (regions, pass): (&[InRegion<H::Views<Proven>, H::Views<Checked>>], &Pass<'_>),
+        regions: &[Views<H, D>],
+        pass: &Pass<'_>,
         to: &To<'_, R, O::Partial>,
         (fold_to, folds): (*mut O::Partial, bool),
     ) -> Result<(), Error>
