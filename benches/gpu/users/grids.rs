@@ -180,7 +180,7 @@ fn gemm_by_hand(gpu: &Gpu, n: usize) -> Result<ByHand<'_, f64>> {
     // The depth of a way is its place in the table.
     for (place, (name, _, threads)) in TILES.iter().enumerate() {
         let functions = vec![function(&module, name)?];
-        ways.push(Way { name: (*name).into(), functions, block: [*threads, 1, 1], depth: place });
+        ways.push(Way { name: (*name).into(), functions, block: [*threads, 1, 1], cells: [1, 1], depth: place });
     }
     let array = |first: usize| upload(gpu, &(0..n * n).map(|c| centred(first * n + c)).collect::<Vec<_>>());
     let arrays = vec![gpu.stream.alloc_zeros::<f64>(n * n)?, array(0)?, array(n)?];

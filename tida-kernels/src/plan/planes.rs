@@ -170,8 +170,8 @@ const LONG: u32 = 64;
 const SHORT: u32 = 24;
 
 impl Shape {
-    /// The shape that was fastest of some forty for stars of radius 2, 4 and 8 (one H200, docs/decisions/0076-planes.md):
-    /// of a star, whose threads keep its column.
+    /// The shape that was fastest of some forty for stars of radius 2, 4 and 8 (docs/decisions/0076-planes.md): of a
+    /// star, whose threads keep its column.
     pub(super) fn of(side: &Side) -> Option<Shape> {
         let found = planes(side, 1)?;
         let [tile] = found.tiles.as_slice() else { return None };
