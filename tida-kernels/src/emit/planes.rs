@@ -474,8 +474,9 @@ fn window(shared: &mut Shared<'_>, text: &mut Text, block: &Block<'_>, tile: &Ti
         let groups = from.div_euclid(cells)..(cells + to + cells - 1).div_euclid(cells);
         for group in groups {
             let (row, at_column) = (across - low, group * cells);
+            // The thread may lack its further rows, and so their columns; the tile has what lies there.
             let kept = tile.column.filter(|(low, high)| (*low..=*high).contains(&plane));
-            if let Some((lowest, _)) = kept.filter(|_| group == 0 && (0..rows).contains(&across)) {
+            if let Some((lowest, _)) = kept.filter(|_| group == 0 && across == 0) {
                 for n in 0..cells {
                     let value = format!("{column}[{across}][{}][{n}]", plane - lowest);
                     text.line(format!("{name}[{row}][{}] = {value};", before + n));

@@ -158,38 +158,33 @@ pub struct Shape {
     pub march: u32,
 }
 
-/// Reads span so many cells along the axis before the last, beyond one, from which on a column takes most registers:
-/// a thread then needs two rows of cells, since each read of shared memory serves both.
-const FAR: u32 = 16;
+/// Reads span so many cells along the axis before the last, beyond one, and fewer than so many: others were slower.
+const NEAR: u32 = 8;
+const FAR: u32 = 12;
 
-/// Up to which a column is so short that two rows fit.
-const NEAR: u32 = 4;
+/// Bytes of a value of which they were faster.
+const BYTES: usize = 8;
 
-/// Cells of a march, where columns are long and where they are short.
-const LONG: u32 = 64;
-const SHORT: u32 = 24;
+/// Rows of a thread, threads of a block and cells of a march.
+const ROWS: u32 = 1;
+const BLOCK: [u32; 3] = [32, 4, 1];
+const MARCH: u32 = 24;
 
 impl Shape {
-    /// The shape that was fastest of some forty for stars of radius 2, 4 and 8 (docs/decisions/0076-planes.md): of a
-    /// star, whose threads keep its column.
+    /// Of a star of 8-byte values that reaches some four cells: of others marches without shared planes were as fast or
+    /// faster (docs/decisions/0076-planes.md).
     pub(super) fn of(side: &Side) -> Option<Shape> {
-        let found = planes(side, 1)?;
+        let found = planes(side, ROWS as usize)?;
         let [tile] = found.tiles.as_slice() else { return None };
         let span = (tile.across.1 - tile.across.0) as u32;
-        if tile.planes.0 != tile.planes.1 || tile.column.is_none() || span < NEAR {
+        if tile.planes.0 != tile.planes.1 || tile.column.is_none() {
             return None;
         }
-        let rows = if span > NEAR && span < FAR { 1 } else { 2 };
-        let block = match (tile.bytes, span) {
-            (4, FAR..) => [16, 16, 1],
-            (4, _) => [16, 8, 1],
-            (_, FAR..) => [32, 8, 1],
-            _ => [32, 4, 1],
-        };
-        let planes = Planes { rows: rows as usize, ..found };
-        let march = if span >= FAR { LONG } else { SHORT };
-        let blocks = planes.blocks(side.cells, block);
-        planes.fits(side.cells, block).then_some(Shape { rows, block, blocks, march })
+        if tile.bytes != BYTES || !(NEAR..FAR).contains(&span) {
+            return None;
+        }
+        let blocks = found.blocks(side.cells, BLOCK);
+        found.fits(side.cells, BLOCK).then_some(Shape { rows: ROWS, block: BLOCK, blocks, march: MARCH })
     }
 
     /// How far blocks march over boxes of this extent, of so many cells in all, on a device of so many multiprocessors:

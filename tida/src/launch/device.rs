@@ -601,7 +601,10 @@ impl DeviceLaunch<'_> {
             by_value: 0,
             narrow,
             joint: joint && narrow,
-            stream: self.without.stream.unwrap_or_else(|| streams(&facts.machine, &Boxes { extent, cells, bytes })),
+            stream: self
+                .without
+                .stream
+                .unwrap_or_else(|| beside.alike && streams(&facts.machine, &Boxes { extent, cells, bytes })),
             checked: self.checked,
             groups,
             march,
