@@ -167,7 +167,7 @@ pub(super) fn separate<const D: usize>(infos: &[ArgInfo<'_, D>], tile: &Tile<D>)
 /// Arrays of other resolutions, and what cannot be an argument.
 pub(super) fn refuse_on_ranks<const D: usize>(
     infos: &[ArgInfo<'_, D>],
-    tried: impl FnOnce() -> String,
+    tried: &dyn Fn() -> String,
 ) -> Result<(), Error> {
     let on_ranks = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.whole.ranks() > 1);
     if !infos.iter().any(on_ranks) {

@@ -102,8 +102,8 @@ impl<'b> Pass<'b> {
 
     /// The same of a kernel that reads other cells of what it writes, if it does, over cells that run in this order, if
     /// they do.
-    pub fn in_place<const D: usize>(self, in_place: bool, order: Option<Order>) -> Self {
-        let along = order.and_then(|order| Some(((order.axis + D).checked_sub(4)?, order.backward)));
+    pub fn in_place(self, in_place: bool, order: Option<Order>, rank: usize) -> Self {
+        let along = order.and_then(|order| Some(((order.axis + rank).checked_sub(4)?, order.backward)));
         Pass { in_place, along, ..self }
     }
 

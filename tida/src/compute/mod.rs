@@ -25,6 +25,7 @@ mod lists;
 #[cfg(test)]
 mod macro_tests;
 pub(crate) mod method;
+mod native;
 pub(crate) mod number;
 mod one_region;
 mod ptx;

@@ -19,13 +19,16 @@ pub(super) struct Regions<'a, 'e> {
     pub analysis: &'a Analysis,
     pub captures: &'a [Option<Interval>],
     pub ends: &'a [Ends<'e>],
+    /// Axes of a cell.
+    pub rank: usize,
 }
 
 impl Regions<'_, '_> {
     /// The first region that a box of cells reads of an argument, and how many it reads; none if that is not known.
-    fn read<const D: usize>(&self, arg: usize, cells: &GridBox<D>) -> Option<(usize, usize)> {
+    fn read(&self, arg: usize, cells: &GridBox<4>) -> Option<(usize, usize)> {
         let ends = self.ends.get(arg)?.as_ref()?;
-        let read = self.analysis.read_box(arg, &cells.lo, &cells.hi, self.captures)?;
+        let read =
+            self.analysis.read_box(arg, &cells.lo[4 - self.rank..], &cells.hi[4 - self.rank..], self.captures)?;
         if read.len() != ends.len() {
             return None;
         }
@@ -41,10 +44,10 @@ impl Regions<'_, '_> {
     }
 
     /// Runs the parts of a box, each with the regions that have all it reads.
-    pub fn each<const D: usize>(
+    pub fn each(
         &self,
-        cells: GridBox<D>,
-        run: &mut dyn FnMut(GridBox<D>, &Alone) -> Result<(), Error>,
+        cells: GridBox<4>,
+        run: &mut dyn FnMut(GridBox<4>, &Alone) -> Result<(), Error>,
     ) -> Result<(), Error> {
         // What a cell alone reads of one region can come from one region for many.
         let corners = [cells.lo, cells.hi.map(|end| end - 1)].map(|at| GridBox::new(at, at.map(|x| x + 1)));
@@ -53,11 +56,11 @@ impl Regions<'_, '_> {
         self.parts(cells, &args, run)
     }
 
-    fn parts<const D: usize>(
+    fn parts(
         &self,
-        cells: GridBox<D>,
+        cells: GridBox<4>,
         args: &[usize],
-        run: &mut dyn FnMut(GridBox<D>, &Alone) -> Result<(), Error>,
+        run: &mut dyn FnMut(GridBox<4>, &Alone) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if let Some([first, second]) = self.cut(&cells, args) {
             self.parts(first, args, run)?;
@@ -71,8 +74,8 @@ impl Regions<'_, '_> {
     }
 
     /// Two parts of a box of which one reads fewer regions.
-    fn cut<const D: usize>(&self, cells: &GridBox<D>, args: &[usize]) -> Option<[GridBox<D>; 2]> {
-        let count = |cells: &GridBox<D>| {
+    fn cut(&self, cells: &GridBox<4>, args: &[usize]) -> Option<[GridBox<4>; 2]> {
+        let count = |cells: &GridBox<4>| {
             args.iter()
                 .map(|arg| self.read(*arg, cells).map_or(usize::MAX, |(_, count)| count))
                 .fold(0, usize::saturating_add)
@@ -87,7 +90,7 @@ impl Regions<'_, '_> {
             parts[1].lo[axis] = place;
             parts
         };
-        for axis in 0..D {
+        for axis in 4 - self.rank..4 {
             let (lo, hi) = (cells.lo[axis], cells.hi[axis]);
             if hi - lo < 2 {
                 continue;
@@ -129,6 +132,7 @@ mod tests {
     use crate::compute::ask::Ask;
     use crate::compute::launch::quote;
     use crate::compute::view::{Checked, Proven};
+    use crate::grid::narrow;
     use crate::launch::prepare::prepare;
     use crate::prelude::*;
 
@@ -144,11 +148,13 @@ mod tests {
         let held = args.hold(0);
         let ends = held.ends();
         let mut parts = Vec::new();
-        let mut add = |part, alone: &Alone| {
-            parts.push((part, alone[1]));
+        let mut add = |part: GridBox<4>, alone: &Alone| {
+            parts.push((narrow(&part), alone[1]));
             Ok(())
         };
-        Regions { analysis: &prepared.analysis, captures: &[], ends: &ends }.each(cells, &mut add).unwrap();
+        Regions { analysis: &prepared.analysis, captures: &[], ends: &ends, rank: 2 }
+            .each(cells.widen(), &mut add)
+            .unwrap();
         parts
     }
 

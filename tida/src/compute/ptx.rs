@@ -1,6 +1,7 @@
 //! Kernels made elsewhere: PTX from rustc's nvptx64 target, rust-cuda, nvcc or any other compiler.
 
 use std::any::TypeId;
+use std::cell::LazyCell;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -256,7 +257,7 @@ impl PtxKernel {
             pace: None,
         };
         let block = work.key.block;
-        let side = checked.acc.core().record_tile(work, || {
+        let launch = LazyCell::new(|| -> Arc<dyn Launch> {
             let needs = (prepared.clone(), tile.grown);
             Arc::new(Foreign::<A::Held, D> {
                 kernel: self.clone(),
@@ -266,6 +267,7 @@ impl PtxKernel {
                 needs,
             })
         });
+        let side = checked.acc.core().record_tile(work, &|| launch.clone());
         launch_written(&infos, &prepared, (tile, Rule::Cells), side);
         Ok(())
     }

@@ -180,7 +180,7 @@ impl Codes<'_> {
         args: SmallVec<[OnDevice<'_>; 8]>,
         (number, cells): (usize, GridBox<4>),
         sites: Option<&[Option<Site>]>,
-        run: impl Fn(GridBox<4>, &[Option<Site>]) -> Result<(), Error>,
+        run: &dyn Fn(GridBox<4>, &[Option<Site>]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let bytes: usize = self.prepared.kernel.args.iter().map(|arg| arg.element.components() * 8).sum();
         let mut saturated: SmallVec<[u64; 8]> = args.iter().map(|_| 0).collect();
@@ -370,7 +370,7 @@ fn pieces(
     cells: GridBox<4>,
     most: usize,
     grain: &[i64; 4],
-    run: &mut impl FnMut(GridBox<4>) -> Result<(), Error>,
+    run: &mut dyn FnMut(GridBox<4>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     if cells.is_empty() {
         return Ok(());

@@ -154,11 +154,11 @@ pub(crate) fn prepare(
     views: TypeId,
     rank: usize,
     bindings: &[Binding],
-    result: impl FnOnce() -> Option<Type>,
+    result: fn() -> Option<Type>,
 ) -> Result<Arc<Prepared>, Error> {
     let captures: SmallVec<[Type; 4]> = quoted.held().iter().map(capture_type).collect();
     let mut key = (quoted.id, views, rank as u8, captures, SmallVec::new());
-    let general = found_or(&key, |key| {
+    let general = found_or(&key, &|key| {
         let input = LowerInput {
             kernel: quoted.kernel,
             methods: &quoted.methods,
@@ -172,7 +172,7 @@ pub(crate) fn prepare(
     quoted.take_tables(&general.tables);
     let Some(values) = general.special.values(&quoted.captures) else { return Ok(general) };
     key.4 = values.iter().map(|(_, value)| *value).collect();
-    found_or(&key, |_| {
+    found_or(&key, &|_| {
         // What the values make no faster, or what cannot be prepared with them, runs as it is for all.
         let special = specialised(&general.kernel, &values).and_then(|kernel| Prepared::new(kernel).ok());
         Ok(special.map_or_else(|| general.clone(), Arc::new))
@@ -180,7 +180,7 @@ pub(crate) fn prepare(
 }
 
 /// A kernel that was prepared, or is now.
-fn found_or(key: &Key, make: impl FnOnce(&Key) -> Result<Arc<Prepared>, Error>) -> Result<Arc<Prepared>, Error> {
+fn found_or(key: &Key, make: &dyn Fn(&Key) -> Result<Arc<Prepared>, Error>) -> Result<Arc<Prepared>, Error> {
     if let Some(done) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(key) {
         return done.clone();
     }
@@ -413,10 +413,10 @@ impl Prepared {
     }
 
     /// Whether some cell of a box may raise a fault with these captured values, in a form that checks no reads.
-    pub fn may_fault<const D: usize>(&self, cells: &GridBox<D>, captures: &Captures) -> bool {
+    pub fn may_fault(&self, cells: &GridBox<4>, captures: &Captures) -> bool {
+        let (lo, hi) = (&cells.lo[4 - self.kernel.rank..], &cells.hi[4 - self.kernel.rank..]);
         !self.analysis.complete
-            || (self.analysis.may_fault
-                && self.analysis.faults_with(&cells.lo, &cells.hi, &integers(&self.analysis, captures)))
+            || (self.analysis.may_fault && self.analysis.faults_with(lo, hi, &integers(&self.analysis, captures)))
     }
 
     /// Bytes of a cell in all arrays that have the tiles' cuts.

@@ -21,7 +21,7 @@ impl Core {
     ///
     /// A reduction opens no chain: if nothing else streams its arrays, the host is faster than the link. But arrays
     /// that lie in files are never on the host.
-    pub fn place_of_fold(self: &Arc<Core>, work: &TileWork<'_>, bytes: impl Fn(bool) -> u64) -> Option<Place> {
+    pub fn place_of_fold(self: &Arc<Core>, work: &TileWork<'_>, bytes: &dyn Fn(bool) -> u64) -> Option<Place> {
         let device = self.device.as_ref()?;
         let most = device.budget() / LISTS;
         let trackers = || work.touches.iter().map(|touch| &touch.tracker);

@@ -86,27 +86,27 @@ impl TileWork<'_> {
     }
 }
 
+/// Gives the kernel of a tile, the same each time, made when it is first asked for: most tiles join a sweep that has
+/// it.
+pub(crate) type GiveLaunch<'a> = &'a dyn Fn() -> Arc<dyn Launch>;
+
 impl Core {
-    /// Records a tile: joins an open sweep, or opens one whose kernel `launch` makes. Gives where it will run.
-    pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> Side {
+    /// Records a tile: joins an open sweep, or opens one of the kernel that `launch` gives. Gives where it will run.
+    pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: GiveLaunch<'_>) -> Side {
         let mut recorder = self.with_room_for_rounds();
         recorder.count += 1;
-        let launch = match self.round_tile(&mut recorder, &tile, launch) {
-            Ok(ahead) => {
-                drop(recorder);
-                ahead.iter().for_each(|node| self.wait_for_end(node));
-                return Side::Device;
-            }
-            Err(launch) => launch,
-        };
+        if let Some(ahead) = self.round_tile(&mut recorder, &tile, launch) {
+            drop(recorder);
+            ahead.iter().for_each(|node| self.wait_for_end(node));
+            return Side::Device;
+        }
         self.flush_round(&mut recorder);
         if !tile.is_face {
             return self.record_in_sweep(recorder, tile, launch);
         }
-        let made = launch();
-        match self.set_by_sweep(&mut recorder, &tile, &made) {
+        match self.set_by_sweep(&mut recorder, &tile, &launch()) {
             true => Side::Device,
-            false => self.record_in_sweep(recorder, tile, move || made),
+            false => self.record_in_sweep(recorder, tile, launch),
         }
     }
 
@@ -115,7 +115,7 @@ impl Core {
         self: &'a Arc<Core>,
         mut recorder: MutexGuard<'a, Recorder>,
         tile: TileWork<'_>,
-        launch: impl FnOnce() -> Arc<dyn Launch>,
+        launch: GiveLaunch<'_>,
     ) -> Side {
         // Ghosts were filled since they were opened.
         if recorder.open.iter().any(|sweep| !sweep.work.refilled.is_empty()) {

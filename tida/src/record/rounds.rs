@@ -17,8 +17,7 @@ use self::cuts::{Array, Cut, touched};
 use self::parts::{OTHER, Part, TilePart, is, pays, word_of_fill};
 use super::driver::{Core, Recorder, lock};
 use super::fuse::{Fusing, HeldNode, lie_whole};
-use super::recording::{TileWork, touch_all};
-use crate::launch::step::Launch;
+use super::recording::{GiveLaunch, TileWork, touch_all};
 use crate::memory::node::{DeviceWork, Node, Work};
 use crate::memory::tracker::{Mode, Touch, Tracker};
 use crate::program::period::Periods;
@@ -157,7 +156,7 @@ impl Loop {
     }
 
     /// Holds a tile back. Says whether its kernel takes turns with others: these run together by themselves.
-    fn hold(&mut self, tile: &TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>, fuses: bool) -> bool {
+    fn hold(&mut self, tile: &TileWork<'_>, launch: GiveLaunch<'_>, fuses: bool) -> bool {
         let learns = self.learns() && fuses;
         let Some(Part::Tile(part)) = self.parts.get_mut(self.at) else { return false };
         let (sweep, changed) = part.sweep(tile, launch);
@@ -306,16 +305,15 @@ impl Core {
         None
     }
 
-    /// Holds a tile back, if a loop expects it; else gives back what makes its kernel. Gives a node to wait for, if too
-    /// many rounds are under way.
-    pub(super) fn round_tile<F: FnOnce() -> Arc<dyn Launch>>(
+    /// Holds a tile back, if a loop expects it, and gives a node to wait for, if too many rounds are under way.
+    pub(super) fn round_tile(
         self: &Arc<Core>,
         recorder: &mut Recorder,
         tile: &TileWork<'_>,
-        launch: F,
-    ) -> Result<Option<Arc<Node>>, F> {
+        launch: GiveLaunch<'_>,
+    ) -> Option<Option<Arc<Node>>> {
         if !self.makes_rounds() {
-            return Err(launch);
+            return None;
         }
         let usual = tile.may_repeat() && recorder.chain.is_none();
         let word = if usual { tile.word() } else { OTHER };
@@ -324,7 +322,7 @@ impl Core {
             Part::Other => !usual,
             Part::Fill(..) => false,
         };
-        let Some(now) = self.expects(recorder, word, is_it) else { return Err(launch) };
+        let now = self.expects(recorder, word, is_it)?;
         let arrays = tile.touches.iter().map(|touch| &touch.tracker).filter(|_| usual);
         now.learn(|| if usual { Part::Tile(Box::new(TilePart::of(tile))) } else { Part::Other }, arrays);
         let holds = usual && now.is_known();
@@ -339,13 +337,13 @@ impl Core {
         let last = turn.is_none() && recorder.rounds.periods.expected() == Some(OTHER);
         if !holds || last || !self.begins(recorder) {
             self.passes(recorder);
-            return Err(launch);
+            return None;
         }
-        let Some(now) = recorder.rounds.now.as_mut() else { return Err(launch) };
+        let now = recorder.rounds.now.as_mut()?;
         if now.hold(tile, launch, self.fuses()) {
             now.refused = true;
         }
-        Ok(self.came(recorder))
+        Some(self.came(recorder))
     }
 
     /// Whether a fill of ghosts is held back, since a loop expects it.

@@ -3,6 +3,7 @@
 pub(crate) mod native;
 
 use std::any::TypeId;
+use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
@@ -107,7 +108,7 @@ where
     let prepared = prepare::<D, A::Held>(&quoted, views, extent)?;
     quoted.take_tables(&prepared.tables);
     let infos = args.infos(tile.place);
-    args::refuse_on_ranks(&infos, || format!("compute the kernel over groups at {}", prepared.place()))?;
+    args::refuse_on_ranks(&infos, &|| format!("compute the kernel over groups at {}", prepared.place()))?;
     if tile.cells.is_empty() {
         others_write(&infos, &prepared, tile);
         return Ok(());
@@ -152,7 +153,7 @@ where
     };
     let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.block);
     let needs = (checked.unproven, tile.grown);
-    let side = checked.acc.core().record_tile(work, || {
+    let launch = LazyCell::new(|| -> Arc<dyn Launch> {
         Arc::new(Native::<A::Held, N, D> {
             kernel,
             quoted,
@@ -166,6 +167,7 @@ where
             wholes: Wholes::new(),
         })
     });
+    let side = checked.acc.core().record_tile(work, &|| launch.clone());
     launch_written(&infos, &prepared, (tile, Rule::Cells), side);
     Ok(())
 }
@@ -331,7 +333,7 @@ where
         };
         // SAFETY: the caller's promise, of the boxes of whole groups that are handed on as of all of it.
         unsafe {
-            codes.each(self.held.on_device(), (region, cells), sites, |cells, sites| {
+            codes.each(self.held.on_device(), (region, cells), sites, &|cells, sites| {
                 self.run_values(region, cells, Some(sites))
             })
         }

@@ -453,7 +453,7 @@ fn captured_values_decide_at_a_launch_whether_cells_may_raise_faults() {
         let views = std::any::TypeId::of::<Two<Proven>>();
         let prepared = prepare(&mut quoted, views, 2, &bindings, || Some(Type::unit())).unwrap();
         assert!(prepared.analysis.may_fault, "what decides is the captures");
-        assert_eq!(prepared.may_fault(&INNER, &quoted.captures), faults, "{radius} {part}");
+        assert_eq!(prepared.may_fault(&INNER.widen(), &quoted.captures), faults, "{radius} {part}");
     }
 }
 

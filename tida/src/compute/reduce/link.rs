@@ -1,113 +1,61 @@
 //! A reduction of arrays that stream: each of its segments is folded while what it reads is on the device.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-use super::fold::tree;
-use super::job::{Job, Slots};
-use super::ops::{Foldable, Reduction};
-use crate::array::reserve;
+use super::whole::Reducing;
 use crate::backend::{Flaws, Native, NativeWork};
-use crate::compute::args::HeldArgs;
-use crate::compute::ask::Ask;
-use crate::compute::view::{Checked, Proven};
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
-use crate::grid::{GridBox, narrow};
+use crate::grid::GridBox;
 use crate::launch::folded::{Cells, Lists};
 use crate::launch::prepare::Prepared;
 use crate::launch::rolling::Scratch;
-use crate::launch::site::{Site, sites};
+use crate::launch::site::sites;
 use crate::launch::step::{Fold, Launch};
 use crate::memory::node::{Done, Queue};
 
 /// A reduction that runs piece by piece.
-pub(super) struct InPieces<R: Foldable, H, N, O: Reduction<R>, const D: usize> {
-    job: Job<H, N, O, D>,
+pub(super) struct InPieces<const D: usize> {
+    folds: Arc<dyn Reducing<D>>,
     /// What a device folds by itself: a kernel that gives a scalar, and its cells.
     parts: SmallVec<[(Arc<Prepared>, Cells); 2]>,
     /// Where it puts what it finds.
     lists: OnceLock<SmallVec<[Lists; 2]>>,
-    /// Where a simulated device does.
-    slots: Mutex<Vec<O::Partial>>,
     /// Some cell has raised a fault: there is no value.
     failed: AtomicBool,
-    value: Arc<OnceLock<O::Output<D>>>,
 }
 
-impl<R: Foldable, H, N, O: Reduction<R>, const D: usize> InPieces<R, H, N, O, D> {
-    pub fn new(
-        job: Job<H, N, O, D>,
-        parts: impl Iterator<Item = (Arc<Prepared>, Cells)>,
-        value: Arc<OnceLock<O::Output<D>>>,
-    ) -> Self {
-        let (lists, slots, failed) = Default::default();
-        InPieces { job, parts: parts.collect(), lists, slots, failed, value }
+impl<const D: usize> InPieces<D> {
+    pub fn new(folds: Arc<dyn Reducing<D>>, parts: SmallVec<[(Arc<Prepared>, Cells); 2]>) -> Self {
+        InPieces { folds, parts, lists: OnceLock::new(), failed: AtomicBool::new(false) }
     }
 
-    /// The slots of the segments, which are there once it has begun.
-    fn with_slots<T>(&self, with: impl FnOnce(&mut Vec<O::Partial>) -> T) -> T {
-        with(&mut self.slots.lock().unwrap_or_else(PoisonError::into_inner))
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 }
 
-impl<R, H, N, O, const D: usize> InPieces<R, H, N, O, D>
-where
-    R: Foldable,
-    O: Reduction<R>,
-    H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync + 'static,
-{
-    /// Folds the segments of a box inside one region, natively.
-    fn fold(&self, region: usize, cells: &GridBox<4>, sites: Option<&[Option<Site>]>) -> Result<(), Error> {
-        self.with_slots(|slots| {
-            if slots.is_empty() {
-                self.reserve(slots)?;
-            }
-            self.job.fold_part(region, narrow(cells), sites, &Slots(slots.as_mut_ptr(), 0))
-        })
-    }
-
-    fn reserve(&self, slots: &mut Vec<O::Partial>) -> Result<(), Error> {
-        let count = self.job.slots();
-        reserve(slots, count)?;
-        slots.resize(count, self.job.op.identity());
-        Ok(())
-    }
-
-    fn give(&self, folded: O::Partial) {
-        if !self.failed.load(Ordering::Relaxed) {
-            let _ = self.value.set(self.job.op.finish(folded, &self.job.cells));
-        }
-    }
-}
-
-impl<R, H, N, O, const D: usize> Launch for InPieces<R, H, N, O, D>
-where
-    R: Foldable,
-    O: Reduction<R>,
-    H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync + 'static,
-{
+impl<const D: usize> Launch for InPieces<D> {
     unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
-        self.fold(region, &cells, None)
+        self.folds.fold(region, &cells, None)
     }
 
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
         if queue.device.backend().facts().native {
-            let sites = sites(queue, self.job.held.on_device())?;
+            let sites = sites(queue, self.folds.args())?;
             let all = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
             let (this, boxes) = (self.clone(), boxes.to_vec());
             let run = move |_: Flaws| {
-                let fold = |(region, cells): &(usize, GridBox<4>)| this.fold(*region, cells, Some(&sites)).err();
+                let fold = |(region, cells): &(usize, GridBox<4>)| this.folds.fold(*region, cells, Some(&sites)).err();
                 let failed = Error::earliest(boxes.iter().filter_map(fold));
                 this.failed.fetch_or(failed.is_some(), Ordering::Relaxed);
                 failed.map_or(Ok(()), Err)
             };
             // SAFETY: the caller's promise, until the node has finished, which keeps the arrays.
-            let done = unsafe { natively(queue, all, run)? };
+            let done = unsafe { natively(queue, all, Box::new(run))? };
             return Ok(Box::new(move || {
                 let ended = done();
                 drop(self);
@@ -118,7 +66,7 @@ where
         let mut launched = SmallVec::<[Vec<_>; 2]>::new();
         queue.enqueue(|| {
             for ((prepared, cells), lists) in self.parts.iter().zip(lists) {
-                let launch = self.job.launch(queue, prepared, cells);
+                let launch = self.folds.frame().launch(queue, self.folds.args(), (prepared, cells));
                 launched.push(Vec::new());
                 let Some(launched) = launched.last_mut() else { continue };
                 // SAFETY: the caller's promise; `check` has proven every access in range, or has it checked; `self`
@@ -139,13 +87,7 @@ where
     }
 }
 
-impl<R, H, N, O, const D: usize> Fold for InPieces<R, H, N, O, D>
-where
-    R: Foldable,
-    O: Reduction<R>,
-    H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync + 'static,
-{
+impl<const D: usize> Fold for InPieces<D> {
     fn bytes(&self, by_planes: bool) -> u64 {
         self.parts.iter().map(|(_, cells)| cells.list_bytes(by_planes)).sum()
     }
@@ -156,7 +98,7 @@ where
 
     fn begin(&self, device: &DeviceCore, scratch: Option<&Arc<Scratch>>) -> Result<(), Error> {
         if device.backend().facts().native {
-            return self.with_slots(|slots| self.reserve(slots));
+            return self.folds.begin();
         }
         let lists = self.parts.iter().map(|(_, cells)| cells.lists(device, scratch)).collect::<Result<_, _>>()?;
         let _ = self.lists.set(lists);
@@ -167,16 +109,18 @@ where
         if queue.device.backend().facts().native {
             let this = self.clone();
             let run = move |_: Flaws| {
-                this.give(tree(this.job.op, this.with_slots(std::mem::take), false));
+                if !this.has_failed() {
+                    this.folds.end();
+                }
                 Ok(())
             };
             // SAFETY: it touches nothing but what `self` has.
-            let done = unsafe { natively(queue, self.job.slots() as u64, run)? };
+            let done = unsafe { natively(queue, self.folds.frame().slots() as u64, Box::new(run))? };
             return Ok(Box::new(move || {
                 done()?;
-                if self.value.get().is_none() {
+                if !self.has_failed() {
                     // A device that computes nothing gives what no cells give.
-                    self.give(self.job.op.identity());
+                    self.folds.give(None);
                 }
                 Ok(())
             }));
@@ -194,7 +138,9 @@ where
             for (lists, bits) in self.lists.get().ok_or_else(not_begun)?.iter().zip(&mut all) {
                 (*bits, place) = lists.take(&device)?;
             }
-            self.give(self.job.op.folded(all, place));
+            if !self.has_failed() {
+                self.folds.give(Some((all, place)));
+            }
             Ok(())
         }))
     }
@@ -211,9 +157,9 @@ fn not_begun() -> Error {
 unsafe fn natively(
     queue: &Queue<'_>,
     cells: u64,
-    run: impl FnOnce(Flaws) -> Result<(), Error> + Send + 'static,
+    run: Box<dyn FnOnce(Flaws) -> Result<(), Error> + Send>,
 ) -> Result<Done, Error> {
-    let work = NativeWork::over(cells, Box::new(run));
+    let work = NativeWork::over(cells, run);
     let outcome = work.outcome.clone();
     // SAFETY: the caller's promise.
     unsafe { queue.device.backend().launch_native(queue.stream, Native::Work(work))? };

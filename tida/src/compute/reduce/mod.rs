@@ -8,6 +8,7 @@
 #[cfg(feature = "num-complex")]
 mod complex;
 mod fold;
+mod frame;
 mod job;
 mod link;
 mod natively;
@@ -16,6 +17,7 @@ mod piece;
 mod places;
 mod run;
 mod stubs;
+mod whole;
 
 pub(crate) use ops::Foldable;
 pub use ops::{ArgMax, ArgMin, Max, Min, Product, Reducible, Reduction, Sum};

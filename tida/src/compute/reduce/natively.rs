@@ -1,76 +1,38 @@
-//! A reduction in its native form, for a device that runs no other.
+//! Reductions in their native form, for a device that runs no other.
 
-use std::marker::PhantomData;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::job::Job;
-use super::ops::{Foldable, Reduction};
-use crate::compute::args::{HeldArgs, OnDevice};
-use crate::compute::ask::Ask;
-use crate::compute::view::{Checked, Proven};
+use super::places::ReducingPart;
+use super::whole::Reducing;
+use crate::compute::args::OnDevice;
 use crate::error::Error;
 use crate::launch::native::NativeFold;
 use crate::launch::site::Site;
 
-/// A part of a reduction in its native form, and where it puts the values of its segments.
-pub(super) struct NativePart<H, N, O, P, R, const D: usize> {
-    job: Arc<Job<H, N, O, D>>,
-    list: Arc<OnceLock<Vec<P>>>,
-    value: PhantomData<fn() -> R>,
-}
+/// A part of a reduction in its native form.
+pub(super) struct NativePart<const D: usize>(pub Arc<dyn ReducingPart<D>>);
 
-impl<H, N, O, P, R, const D: usize> NativePart<H, N, O, P, R, D> {
-    pub fn new(job: Arc<Job<H, N, O, D>>, list: Arc<OnceLock<Vec<P>>>) -> Self {
-        NativePart { job, list, value: PhantomData }
-    }
-}
-
-impl<H, N, O, R, const D: usize> NativeFold for NativePart<H, N, O, O::Partial, R, D>
-where
-    R: Foldable,
-    O: Reduction<R>,
-    H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
-{
+impl<const D: usize> NativeFold for NativePart<D> {
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
-        self.job.held.on_device()
+        self.0.args()
     }
 
     unsafe fn run(&self, sites: &[Option<Site>]) -> Result<(), Error> {
-        let _ = self.list.set(self.job.run_part(Some(sites))?);
-        Ok(())
+        self.0.list(sites)
     }
 }
 
-/// A reduction in its native form, and where it puts its value.
-pub(super) struct Natively<H, N, O, T, R, const D: usize> {
-    job: Arc<Job<H, N, O, D>>,
-    result: Arc<OnceLock<T>>,
-    value: PhantomData<fn() -> R>,
-}
+/// A reduction in its native form.
+pub(super) struct Natively<const D: usize>(pub Arc<dyn Reducing<D>>);
 
-impl<H, N, O, T, R, const D: usize> Natively<H, N, O, T, R, D> {
-    pub fn new(job: Arc<Job<H, N, O, D>>, result: Arc<OnceLock<T>>) -> Self {
-        Natively { job, result, value: PhantomData }
-    }
-}
-
-impl<H, N, O, R, const D: usize> NativeFold for Natively<H, N, O, O::Output<D>, R, D>
-where
-    R: Foldable,
-    O: Reduction<R>,
-    H: HeldArgs<D>,
-    N: for<'b> Fn(Ask<'b, H::Views<Proven>, H::Views<Checked>, R, D>) + Send + Sync,
-{
+impl<const D: usize> NativeFold for Natively<D> {
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
-        self.job.held.on_device()
+        self.0.args()
     }
 
     unsafe fn run(&self, sites: &[Option<Site>]) -> Result<(), Error> {
-        let folded = self.job.run(Some(sites))?;
-        let _ = self.result.set(self.job.op.finish(folded, &self.job.cells));
-        Ok(())
+        self.0.run(Some(sites))
     }
 }

@@ -5,7 +5,8 @@ use std::ptr::null_mut;
 use smallvec::SmallVec;
 
 use super::fold::{self, SEGMENT};
-use super::job::{BLOCK, Job, Piece, To};
+use super::frame::{BLOCK, Piece};
+use super::job::{Job, To};
 use super::ops::{Foldable, Reduction};
 use crate::compute::args::{HeldArgs, How};
 use crate::compute::ask::{Ask, Pass, Run};
@@ -51,8 +52,8 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         let last = D - 1;
         let (start, end) = piece.stretch;
         let how = How {
-            valid_only: self.valid_only,
-            cells: &self.cells,
+            valid_only: self.frame.valid_only,
+            cells: &self.frame.cells,
             starts: [std::ptr::null_mut(); _],
             sites,
             alone: &[],
@@ -66,7 +67,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                 // SAFETY: the graph runs this node only while nothing writes what it reads; proven views are used
                 // inside the boxes that `check` has proven them for.
                 let (proven, checked) = unsafe {
-                    if self.run_checked {
+                    if self.frame.run_checked {
                         (None, Some(self.held.views::<Checked>(r, how)))
                     } else {
                         (Some(self.held.views::<Proven>(r, how)), None)
@@ -75,8 +76,9 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
                 (*ends, proven, checked)
             })
             .collect();
-        let may_fault = self.run_checked || self.prepared.may_fault(&self.cells, &self.quoted.captures);
-        let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
+        let may_fault = self.frame.run_checked
+            || self.frame.prepared.may_fault(&self.frame.cells.widen(), &self.frame.quoted.captures);
+        let pass = Pass::new(&self.frame.quoted, &self.frame.prepared.kernel.numbers, may_fault);
         // Whether cells may be folded as they run, and whether those of the last block were: the kernel decides that,
         // the same way for all blocks.
         let (may_fold, mut folds) = (O::COMBINE.is_some() && !may_fault && regions.len() == 1, false);
@@ -86,7 +88,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             let left = if D > 1 { piece.rows.hi[along] - row[along] } else { 1 };
             let most = if folds { FOLDED } else { BLOCK } as i64;
             // Short rows that are in one region each run together.
-            let of_row = (end - start) as usize == self.cells.extent()[last];
+            let of_row = (end - start) as usize == self.frame.cells.extent()[last];
             let whole = of_row && start % SEGMENT as i64 == 0 && (end - start) % SEGMENT as i64 == 0;
             let of_rows = if whole { most } else { BLOCK as i64 };
             let together = if regions.len() == 1 { of_rows / (end - start) } else { 1 };
@@ -113,7 +115,7 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
             let mut axis = last;
             loop {
                 if axis == 0 {
-                    return pass.fault(&self.prepared);
+                    return pass.fault(&self.frame.prepared);
                 }
                 axis -= 1;
                 row[axis] += if axis == along { rows } else { 1 };
@@ -183,11 +185,11 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         O: Reduction<R>,
     {
         let (first_segment, segments) = to.segments;
-        let (start, of_row) = (at[D - 1], len == self.cells.extent()[D - 1]);
+        let (start, of_row) = (at[D - 1], len == self.frame.cells.extent()[D - 1]);
         if !len.is_multiple_of(SEGMENT) || start % SEGMENT as i64 != 0 || (rows > 1 && !of_row) {
             return null_mut();
         }
-        let slot = self.row(at) * segments + (start.div_euclid(SEGMENT as i64) - first_segment) as usize;
+        let slot = self.frame.row(at) * segments + (start.div_euclid(SEGMENT as i64) - first_segment) as usize;
         to.slots.at(slot)
     }
 
@@ -199,18 +201,18 @@ impl<H, N, O, const D: usize> Job<H, N, O, D> {
         R: Foldable,
         O: Reduction<R>,
     {
-        let (last, extent) = (D - 1, self.cells.extent());
+        let (last, extent) = (D - 1, self.frame.cells.extent());
         let (first_segment, segments) = to.segments;
         let (op, slots) = (self.op, to.slots);
         // Rows of whole segments are as one row: their cells and their slots lie side by side.
         let one = len == extent[last] && len.is_multiple_of(SEGMENT) && at[last] % SEGMENT as i64 == 0;
         let len = if one { values.len() } else { len };
-        for (row, values) in (self.row(at)..).zip(values.chunks_exact(len)) {
+        for (row, values) in (self.frame.row(at)..).zip(values.chunks_exact(len)) {
             let (mut cell, mut left) = (at[last], values);
             while !left.is_empty() {
                 let (segment, first) = (cell.div_euclid(SEGMENT as i64), cell.rem_euclid(SEGMENT as i64) as usize);
                 let slot = row * segments + (segment - first_segment) as usize;
-                let index = (row * extent[last]) as u64 + (cell - self.cells.lo[last]) as u64;
+                let index = (row * extent[last]) as u64 + (cell - self.frame.cells.lo[last]) as u64;
                 let (whole, _) = left.as_chunks::<SEGMENT>();
                 let taken = if first == 0 && !whole.is_empty() {
                     let lift = |value, n: usize| op.lift(value, index + n as u64);

@@ -127,7 +127,7 @@ pub(super) fn folded<T, O: Reduction<T>>(op: O, all: &[&[u8]], total: usize) -> 
 mod tests {
     use super::super::Sum;
     use super::super::fold::{tree, twice};
-    use super::super::job::GROUP;
+    use super::super::frame::GROUP;
     use super::*;
 
     /// Runs of a list give the value of the list, whatever the runs, and few values travel.

@@ -7,11 +7,10 @@ use smallvec::SmallVec;
 
 use crate::grid::GridBox;
 use crate::launch::prepare::Mix;
-use crate::launch::step::Launch;
 use crate::memory::tracker::{BoxTouch, Tracker};
 use crate::program::fuse::Pair;
 use crate::program::schedule::Scale;
-use crate::record::recording::{OPEN, TileWork};
+use crate::record::recording::{GiveLaunch, OPEN, TileWork};
 use crate::record::sweep::SweepKey;
 use crate::run::op::Sweep;
 
@@ -107,7 +106,7 @@ impl TilePart {
     }
 
     /// The sweep of a tile like it, and whether it has captured other values than the one before.
-    pub fn sweep(&mut self, tile: &TileWork<'_>, launch: impl FnOnce() -> Arc<dyn Launch>) -> (Arc<Sweep>, bool) {
+    pub fn sweep(&mut self, tile: &TileWork<'_>, launch: GiveLaunch<'_>) -> (Arc<Sweep>, bool) {
         let same = self.key.captures == tile.key.captures;
         let known = self.sweep.upgrade().filter(|_| same);
         if let Some(known) = known.as_ref().filter(|known| known.turn == self.turn) {
