@@ -141,6 +141,9 @@ impl Part {
     }
 }
 
+/// Runs a kernel over a piece of a box, with its arguments there.
+type RunPiece<'a> = &'a dyn Fn(GridBox<4>, &[Option<Site>]) -> Result<(), Error>;
+
 /// A launch whose arguments hold codes, or values that are rounded.
 #[derive(Debug)]
 pub(crate) struct Codes<'a> {
@@ -180,7 +183,7 @@ impl Codes<'_> {
         args: SmallVec<[OnDevice<'_>; 8]>,
         (number, cells): (usize, GridBox<4>),
         sites: Option<&[Option<Site>]>,
-        run: &dyn Fn(GridBox<4>, &[Option<Site>]) -> Result<(), Error>,
+        run: RunPiece<'_>,
     ) -> Result<(), Error> {
         let bytes: usize = self.prepared.kernel.args.iter().map(|arg| arg.element.components() * 8).sum();
         let mut saturated: SmallVec<[u64; 8]> = args.iter().map(|_| 0).collect();
