@@ -56,6 +56,7 @@ mod march;
 mod moving;
 #[cfg(feature = "emit")]
 mod names;
+#[cfg(feature = "emit")]
 mod planes;
 #[cfg(feature = "emit")]
 mod rows;

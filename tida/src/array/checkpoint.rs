@@ -62,8 +62,6 @@ trait Files {
     fn world(&self) -> Option<&Arc<World>>;
 }
 
-impl<T: Element, const D: usize> Sealed for TileArray<T, D> {}
-
 impl<T: Element, const D: usize> Saved for TileArray<T, D> {
     fn kept(&self) -> Kept<'_> {
         Kept(self)

@@ -54,6 +54,7 @@ use crate::memory::layout::{Boundaries, Layout};
 use crate::memory::row::Row;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch, Tracker};
+use crate::sealed::Sealed;
 use builder::allocate;
 use places::Placed;
 
@@ -92,6 +93,8 @@ pub struct TileArray<T: Element, const D: usize> {
     pub(crate) parts: Vec<TileArray<T, D>>,
     pub(crate) placed: Option<Arc<Placed<D>>>,
 }
+
+impl<T: Element, const D: usize> Sealed for TileArray<T, D> {}
 
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// Starts an array of `shape` cells, the slowest axis first. Along face-centred axes it has one value more.

@@ -26,8 +26,8 @@ const WAITS: u32 = 3;
 /// A kernel counts if it was among so many last loops over arrays of its cuts.
 const RECENT: u64 = 16;
 
-/// A border moves if a loop then takes less than this part of the time; and both sides have regions if a loop then takes
-/// less than this part of the time that one of them alone takes.
+/// A border moves if a loop then takes less than this part of the time; and both sides have regions if a loop then
+/// takes less than this part of the time that one of them alone takes.
 const WORTH: f64 = 0.95;
 
 /// By so many measurements of both sides a kernel's speeds are sure. The border of such kernels stays where it is.

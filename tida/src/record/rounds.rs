@@ -1,8 +1,8 @@
 //! Programs that repeat themselves run in rounds (decisions [0072](../../../docs/decisions/0072-rounds.md) and
 //! [0079](../../../docs/decisions/0079-one-mechanism.md)).
 //!
-//! Once the same work came twice, one time after the other, what comes next is expected. As long as it comes, sweeps and
-//! fills of ghosts are held back without nodes; a stretch of them becomes one node, which touches what all of it
+//! Once the same work came twice, one time after the other, what comes next is expected. As long as it comes, sweeps
+//! and fills of ghosts are held back without nodes; a stretch of them becomes one node, which touches what all of it
 //! touches. Its launches are made once and put into the stream again when the same stretch comes again
 //! (`run/round.rs`). So does what is held back when anything else is recorded or waited for, however short it is.
 

@@ -57,8 +57,8 @@ impl Borders {
 impl Core {
     /// Closes what is open before strips of these arrays are recorded, and tells sweeps that are still open that the
     /// ghosts of what they write are filled now. Says of each array whether such a sweep writes all its regions on the
-    /// device: that one brings them there. With borders, sweeps that write the arrays later compute the planes first that
-    /// others wait for.
+    /// device: that one brings them there. With borders, sweeps that write the arrays later compute the planes first
+    /// that others wait for.
     pub fn close_before_strips(
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
@@ -98,8 +98,8 @@ impl Core {
         given.extend(all.map(|(tracker, borders)| (Arc::downgrade(tracker), *borders)));
     }
 
-    /// The planes that a sweep is to compute first, if it can and that pays: strips of what it writes were given before.
-    /// Whether they are given next is not asked, since by then it may have begun.
+    /// The planes that a sweep is to compute first, if it can and that pays: strips of what it writes were given
+    /// before. Whether they are given next is not asked, since by then it may have begun.
     pub(super) fn edges(&self, sweep: &OpenSweep) -> Option<Edges> {
         let work = &sweep.work;
         let writes = |tracker: &Weak<Tracker>| {
