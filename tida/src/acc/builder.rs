@@ -499,8 +499,8 @@ impl TileAccBuilder {
 
     /// Whether programs that repeat themselves run in rounds on a device: what comes again and again (sweeps and fills
     /// of ghosts, in the same order, on the same arrays) is held back until much of it has come or something else is
-    /// recorded or waited for, and then starts at once, as it was launched before. Results do not change. Without it the
-    /// environment variable `TIDA_ROUNDS` decides (`auto`, `off`), else they do.
+    /// recorded or waited for, and then starts at once, as it was launched before. Results do not change. Without it
+    /// the environment variable `TIDA_ROUNDS` decides (`auto`, `off`), else they do.
     ///
     /// Rounds are for sweeps that take about as long as launching them. Nothing is held back of sweeps over large
     /// arrays, of loops that are mostly reductions, copies or looks at arrays, of sweeps that may fail in a cell, and
