@@ -32,6 +32,7 @@ const BLOCK: usize = 64;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Scan {
     /// The sum of all cells up to this one.
     #[default]
@@ -76,7 +77,7 @@ pub trait Summable: Sized + Sealed {
 ///
 /// # Errors
 /// Those of [`compute`](crate::compute()); arrays of different shapes. The sums of blocks are read as a whole
-/// ([`all`](crate::all)), so arrays need room on the device as those do, and lie on one place.
+/// ([`all`]), so arrays need room on the device as those do, and lie on one place.
 #[track_caller]
 pub fn scan<A: Summable>(_: Sum, kind: Scan, to: &mut A, of: &A) -> Result<(), Error> {
     to.sums(kind, of)
