@@ -191,3 +191,18 @@ fn nothing_waits_for_a_step_that_is_held_back() {
     ";
     holds_on_devices(text, 1);
 }
+
+/// Once wrong: a part as thin as its ghosts gave all of it twice in one message, and its regions were on both sides. The
+/// ghosts on the one side of the other part were zeros.
+#[test]
+fn a_thin_part_on_both_sides_is_given_twice() {
+    let text = "
+        program of=f64 shape=10,130 regions=3,2 seed=1
+        on place=sim threads=1 ahead=256 room=1 fuse=1 parts=2 overlap=0
+        array ghost=3:3,2:2 faces=periodic:periodic,even:even
+        array ghost=3:3,2:2 faces=periodic:periodic,even:even
+        scale arrays=0 value=1 side=both
+        corners arrays=1,0 value=0
+    ";
+    holds_on_devices(text, 3);
+}

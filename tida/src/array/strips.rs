@@ -419,7 +419,8 @@ fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>) -> Res
     }))
 }
 
-/// Copies boxes of a batch, which lie packed from an address on, to their places among those of another batch.
+/// Copies boxes of a batch, which lie packed from an address on, to their places among those of another batch, which has
+/// them in the same order. Boxes may be equal: a part as thin as its ghosts gives all of it to both sides of another one.
 ///
 /// # Safety
 /// Both addresses have the bytes of their batches.
@@ -428,8 +429,9 @@ unsafe fn add_batch(all: &Batch, some: &Batch, from: *const u8, to: *mut u8) {
         let next = of.parts.iter().map(|other| other.start).filter(|other| *other > start).min();
         next.unwrap_or(of.bytes)
     };
+    let mut places = all.parts.iter();
     for part in &some.parts {
-        let place = all.parts.iter().find(|other| (other.region, other.cells) == (part.region, part.cells));
+        let place = places.find(|other| (other.region, other.cells) == (part.region, part.cells));
         let Some(place) = place else { continue };
         // What is between parts may differ.
         let bytes = (end(some, part.start) - part.start).min(end(all, place.start) - place.start);
@@ -493,4 +495,26 @@ pub(super) fn half_periodic() -> (ErrorKind, &'static str, &'static str) {
         "components that are periodic along the first axis beside others that are not, on several places",
         "use arrays of their own for these, or build it on one place, such as `acc.places()[0]`",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::GridBox;
+
+    #[test]
+    fn equal_boxes_of_a_batch_have_a_place_each() {
+        let cells = |lo: i64| GridBox::new([0, 0, 0, lo], [1, 1, 1, lo + 3]);
+        let boxes = [(0, cells(0)), (1, cells(3)), (0, cells(0)), (0, cells(6))];
+        let (all, some) = (packed(&f64::TYPE, &boxes), packed(&f64::TYPE, &[boxes[0], boxes[2], boxes[3]]));
+        let from: Vec<f64> = (1..=some.bytes / 8).map(|n| n as f64).collect();
+        let mut to = vec![0.0; all.bytes / 8];
+        // SAFETY: both have the bytes of their batches.
+        unsafe { add_batch(&all, &some, from.as_ptr().cast(), to.as_mut_ptr().cast()) };
+        let three = |of: &[f64], part: &PackedBox| of[part.start / 8..][..3].to_vec();
+        for (part, number) in [(0, 0), (2, 1), (3, 2)] {
+            assert_eq!(three(&to, &all.parts[part]), three(&from, &some.parts[number]), "box {part}");
+        }
+        assert_eq!(three(&to, &all.parts[1]), [0.0; 3]);
+    }
 }
