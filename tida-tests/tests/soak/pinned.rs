@@ -192,8 +192,8 @@ fn nothing_waits_for_a_step_that_is_held_back() {
     holds_on_devices(text, 1);
 }
 
-/// Once wrong: a part as thin as its ghosts gave all of it twice in one message, and its regions were on both sides. The
-/// ghosts on the one side of the other part were zeros.
+/// Once wrong: a part as thin as its ghosts gave all of it twice in one message, and its regions were on both sides.
+/// The ghosts on the one side of the other part were zeros.
 #[test]
 fn a_thin_part_on_both_sides_is_given_twice() {
     let text = "

@@ -419,8 +419,9 @@ fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>) -> Res
     }))
 }
 
-/// Copies boxes of a batch, which lie packed from an address on, to their places among those of another batch, which has
-/// them in the same order. Boxes may be equal: a part as thin as its ghosts gives all of it to both sides of another one.
+/// Copies boxes of a batch, which lie packed from an address on, to their places among those of another batch, which
+/// has them in the same order. Boxes may be equal: a part as thin as its ghosts gives all of it to both sides of
+/// another one.
 ///
 /// # Safety
 /// Both addresses have the bytes of their batches.
