@@ -350,7 +350,7 @@ fn launch_written_over<const D: usize>(
             }
             if side == Side::Chain {
                 // Ghosts are older than the cells again.
-                tiled.tracker.ages.swap_due(false);
+                tiled.tracker.swap_due(false);
             }
             if tile.grown {
                 tiled.tracker.ages.ghosts_overwritten(tiled.reaches_set_faces(&tile.cells));

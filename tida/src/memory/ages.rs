@@ -22,8 +22,6 @@ pub(crate) struct Ages {
     face: AtomicUsize,
     /// The user has said that ghosts may be older than the cells.
     stale_allowed: AtomicBool,
-    /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together.
-    due: AtomicBool,
     /// What its parts have as cells of one another, if it lies on several places.
     copies: OnceLock<Copies>,
 }
@@ -141,12 +139,6 @@ impl Ages {
     /// Whether constant (fixed) ghosts still hold their values since the last fill.
     pub fn fixed_ghosts_hold(&self) -> bool {
         self.fixed.load(Ordering::Relaxed)
-    }
-
-    /// Says whether its ghosts were filled in a chain, which sets not all of them on the host; gives what was said
-    /// before.
-    pub fn swap_due(&self, due: bool) -> bool {
-        self.due.swap(due, Ordering::Relaxed)
     }
 
     /// Takes over the ages of an array of which this one is now a copy, ghosts included.

@@ -30,6 +30,9 @@ pub struct Tracker {
     boxes: Vec<GridBox<4>>,
     /// How old its ghosts are; all parts of an array have the same.
     pub(crate) ages: Arc<Ages>,
+    /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together. Of several
+    /// parts of an array each has its own chain, and is filled by itself.
+    due: AtomicBool,
     /// Where the last kernel runs that was recorded to write it.
     side: AtomicU8,
     /// Some chain has worked on it.
@@ -199,6 +202,7 @@ impl Tracker {
             regions: Mutex::new(regions),
             boxes,
             ages,
+            due: AtomicBool::new(false),
             side: AtomicU8::new(Side::Device as u8),
             chained: AtomicBool::new(false),
             ordered: AtomicU64::new(0),
@@ -274,6 +278,12 @@ impl Tracker {
     /// A kernel that writes it was recorded, to run there.
     pub(crate) fn written_at(&self, side: Side) {
         self.side.store(side as u8, Ordering::Relaxed);
+    }
+
+    /// Says whether its ghosts were filled in a chain, which sets not all of them on the host; gives what was said
+    /// before.
+    pub(crate) fn swap_due(&self, due: bool) -> bool {
+        self.due.swap(due, Ordering::Relaxed)
     }
 
     /// Says when it was used as a whole on the device; gives the time before.

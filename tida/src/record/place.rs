@@ -302,7 +302,7 @@ impl Core {
         if waits {
             return;
         }
-        tracker.ages.swap_due(false);
+        tracker.swap_due(false);
         let touch = Touch::new(tracker, None, Mode::Discard);
         let storage = tracker.storage().clone();
         let work = move |_: &Queue<'_>| -> Result<Done, Error> {
@@ -338,7 +338,7 @@ impl Core {
     pub(super) fn record_host_fill<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
         // Nobody has use for such ghosts in a file.
         for tracker in trackers.filter(|tracker| tracker.storage().backing().is_none()) {
-            if let (true, Some(planar)) = (tracker.ages.swap_due(false), tracker.planar()) {
+            if let (true, Some(planar)) = (tracker.swap_due(false), tracker.planar()) {
                 let (planar, storage) = (planar.clone(), tracker.storage().clone());
                 let touch = Touch::new(tracker, None, Mode::Update);
                 let work = move || {
