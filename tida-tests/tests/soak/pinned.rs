@@ -224,3 +224,22 @@ fn each_part_is_filled_on_the_host_after_its_chain() {
     ";
     holds_on_devices(text, 20);
 }
+
+/// Once wrong: a clone said that no plane of its neighbours was good. It was given them before it was read, and the
+/// ghosts beside these planes were those of before.
+#[test]
+fn a_clone_has_the_planes_of_neighbours_and_their_ghosts() {
+    let text = "
+        program of=f64 shape=8,5,68 regions=2,1,1 seed=1461996278
+        on place=sim threads=1 ahead=256 room=64 fuse=0 parts=2 overlap=2
+        array ghost=1:1,1:1,1:1 faces=near:near,near:near,near:near
+        array ghost=1:1,1:1,1:1 faces=near:near,near:near,near:near
+        array ghost=1:1,1:1,1:1 faces=near:near,near:near,near:near
+        tilt arrays=0,2 value=18
+        swap a=2 b=0
+        corners arrays=1,2 value=15
+        clone to=0 from=2
+        corners arrays=1,0 value=27
+    ";
+    holds_on_devices(text, 1);
+}

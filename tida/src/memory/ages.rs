@@ -151,6 +151,10 @@ impl Ages {
         self.fixed.store(other.fixed_ghosts_hold(), Ordering::Relaxed);
         self.set.store(other.are_ghosts_set(), Ordering::Relaxed);
         self.replaced.store(other.replaced.load(Ordering::Relaxed), Ordering::Relaxed);
-        self.copies().inspect(|copies| copies.ghosts_lost());
+        match (self.copies(), other.copies()) {
+            (Some(copies), Some(others)) => copies.copied_from(others),
+            (Some(copies), None) => copies.ghosts_lost(),
+            (None, _) => {}
+        }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Copies {
 }
 
 /// What changes of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     edges: Vec<[Edge; 2]>,
     /// The values are the host's, or those of other arrays: no kernel has computed them.
@@ -98,6 +98,12 @@ impl Copies {
     pub fn ghosts_lost(&self) {
         self.lost();
         self.with(|state| state.ghosts = true);
+    }
+
+    /// All parts hold what those of another array hold, their copies and ghosts too.
+    pub fn copied_from(&self, other: &Copies) {
+        let state = other.with(|state| state.clone());
+        self.with(|own| *own = state);
     }
 
     /// All parts were given their copies, with ghosts that are the user's.
