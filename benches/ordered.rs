@@ -1,9 +1,8 @@
 //! Sweeps with an order and sweeps over colours on a device, as a share of the speed of a copy.
 //!
 //! Thomas' algorithm and sums along each axis, of many lines and of few, a scan of one line, red-black relaxation in
-//! two and three axes. Results are compared with
-//! those of the CPU on few cells first. Bytes count each array once for each sweep that touches it: a colour's sweep
-//! moves the cells of the other colour too.
+//! two and three axes. Results are compared with those of the CPU on few cells first. Bytes count each array once for
+//! each sweep that touches it: a colour's sweep moves the cells of the other colour too.
 //!
 //! `TIDA_DEVICE` chooses the device. `-- NAME ..` chooses cases.
 
@@ -23,6 +22,29 @@ fn random(place: usize) -> f64 {
     (place as u64 * 2_654_435_761 % 1000) as f64 * 1e-3
 }
 
+/// A number for each cell of a shape.
+fn noise<const D: usize>(shape: [usize; D]) -> impl Fn([usize; D]) -> f64 + Copy + Send + Sync {
+    move |at| random(at.iter().zip(shape).fold(0, |place, (n, extent)| place * extent + n))
+}
+
+/// So many cells in three axes.
+fn cube(n: usize) -> [usize; 3] {
+    [n; 3]
+}
+
+/// About as many in two.
+fn square(n: usize) -> [usize; 2] {
+    [(n as f64).powf(1.5) as usize / 32 * 32; 2]
+}
+
+/// About as many in few lines along an axis.
+fn few<const AXIS: usize>(n: usize) -> [usize; 3] {
+    let across = n / 7;
+    let mut shape = [across; 3];
+    shape[AXIS] = n * n * n / across / across;
+    shape
+}
+
 /// What runs, and gives its result if it is asked to.
 type Run = Box<dyn FnMut(bool) -> tida::Result<Vec<f64>>>;
 
@@ -30,8 +52,7 @@ type Run = Box<dyn FnMut(bool) -> tida::Result<Vec<f64>>>;
 type Case = (&'static str, fn(&TileAcc, usize) -> tida::Result<(usize, Run)>);
 
 macro_rules! of_type {
-    ($t:ident: $copy:ident $thomas:ident $sums:ident $columns:ident $solver:ident $few:ident $line:ident $sor:ident
-     $cube:ident) => {
+    ($t:ident: $copy:ident $thomas:ident $sums:ident $line:ident $sor:ident $cube:ident) => {
         fn $copy(acc: &TileAcc, n: usize) -> tida::Result<(usize, Run)> {
             let mut u = TileArray::<$t, 3>::builder([n; 3]).build(acc)?;
             u.fill(|[k, j, i]| random((k * n + j) * n + i) as $t)?;
@@ -45,11 +66,17 @@ macro_rules! of_type {
             Ok((2 * n * n * n * size_of::<$t>(), Box::new(run)))
         }
 
-        fn $thomas<const AXIS: usize>(acc: &TileAcc, n: usize) -> tida::Result<(usize, Run)> {
+        /// What is solved for has so many ghosts.
+        fn $thomas<const D: usize, const AXIS: usize>(
+            acc: &TileAcc,
+            shape: [usize; D],
+            ghost: usize,
+        ) -> tida::Result<(usize, Run)> {
             let rate: $t = 0.3;
-            let mut u = TileArray::<$t, 3>::builder([n; 3]).build(acc)?;
-            u.fill(|[k, j, i]| random((k * n + j) * n + i) as $t)?;
-            let build = || TileArray::<$t, 3>::builder([n; 3]).ghost(1).build(acc);
+            let mut u = TileArray::<$t, D>::builder(shape).ghost(ghost).build(acc)?;
+            let noise = noise(shape);
+            u.fill(|at| noise(at) as $t)?;
+            let build = || TileArray::<$t, D>::builder(shape).ghost(1).build(acc);
             let (mut c, mut d, mut x) = (build()?, build()?, build()?);
             c.fill_value(0.0)?;
             d.fill_value(0.0)?;
@@ -75,87 +102,14 @@ macro_rules! of_type {
                 )?;
                 if reads { Ok(x.read_box(x.domain())?.iter().map(|x| f64::from(*x)).collect()) } else { Ok(vec![]) }
             };
-            Ok((6 * n * n * n * size_of::<$t>(), Box::new(run)))
+            Ok((6 * shape.iter().product::<usize>() * size_of::<$t>(), Box::new(run)))
         }
 
-        fn $sums<const AXIS: usize>(acc: &TileAcc, n: usize) -> tida::Result<(usize, Run)> {
-            let mut u = TileArray::<$t, 3>::builder([n; 3]).build(acc)?;
-            u.fill(|[k, j, i]| random((k * n + j) * n + i) as $t)?;
-            let mut sum = TileArray::<$t, 3>::builder([n; 3]).ghost(1).build(acc)?;
-            let run = move |reads: bool| {
-                sweep_along(
-                    AXIS,
-                    Forward,
-                    u.tiles(),
-                    (&mut sum, &u),
-                    kernel!(|sum, u, at| sum[at] = u[at] + sum[at - unit(AXIS)]),
-                )?;
-                if reads { Ok(sum.read_box(sum.domain())?.iter().map(|x| f64::from(*x)).collect()) } else { Ok(vec![]) }
-            };
-            Ok((2 * n * n * n * size_of::<$t>(), Box::new(run)))
-        }
-
-        /// As many cells in two axes.
-        fn $columns<const AXIS: usize>(acc: &TileAcc, n: usize) -> tida::Result<(usize, Run)> {
-            let n = (n as f64).powf(1.5) as usize / 32 * 32;
-            let mut u = TileArray::<$t, 2>::builder([n, n]).build(acc)?;
-            u.fill(|[j, i]| random(j * n + i) as $t)?;
-            let mut sum = TileArray::<$t, 2>::builder([n, n]).ghost(1).build(acc)?;
-            let run = move |reads: bool| {
-                sweep_along(
-                    AXIS,
-                    Forward,
-                    u.tiles(),
-                    (&mut sum, &u),
-                    kernel!(|sum, u, at| sum[at] = u[at] + sum[at - unit(AXIS)]),
-                )?;
-                if reads { Ok(sum.read_box(sum.domain())?.iter().map(|x| f64::from(*x)).collect()) } else { Ok(vec![]) }
-            };
-            Ok((2 * n * n * size_of::<$t>(), Box::new(run)))
-        }
-
-        /// As many cells in two axes.
-        fn $solver<const AXIS: usize>(acc: &TileAcc, n: usize) -> tida::Result<(usize, Run)> {
-            let rate: $t = 0.3;
-            let n = (n as f64).powf(1.5) as usize / 32 * 32;
-            let build = || TileArray::<$t, 2>::builder([n; 2]).ghost(1).build(acc);
-            let (mut u, mut c, mut d, mut x) = (build()?, build()?, build()?, build()?);
-            u.fill(|[j, i]| random(j * n + i) as $t)?;
-            c.fill_value(0.0)?;
-            d.fill_value(0.0)?;
-            let run = move |reads: bool| {
-                sweep_along(
-                    AXIS,
-                    Forward,
-                    u.tiles(),
-                    (&mut c, &mut d, &u),
-                    kernel!(|c, d, u, at| {
-                        let before = at - unit(AXIS);
-                        let scale = 1.0 / (1.0 + 2.0 * rate + rate * c[before]);
-                        c[at] = -rate * scale;
-                        d[at] = scale * (u[at] + rate * d[before]);
-                    }),
-                )?;
-                sweep_along(
-                    AXIS,
-                    Backward,
-                    u.tiles(),
-                    (&mut x, &c, &d),
-                    kernel!(|x, c, d, at| x[at] = d[at] - c[at] * x[at + unit(AXIS)]),
-                )?;
-                if reads { Ok(x.read_box(x.domain())?.iter().map(|x| f64::from(*x)).collect()) } else { Ok(vec![]) }
-            };
-            Ok((6 * n * n * size_of::<$t>(), Box::new(run)))
-        }
-
-        /// As many cells in few long lines.
-        fn $few<const AXIS: usize>(acc: &TileAcc, n: usize) -> tida::Result<(usize, Run)> {
-            let across = n / 7;
-            let mut shape = [across; 3];
-            shape[AXIS] = n * n * n / across / across;
-            let mut u = TileArray::<$t, 3>::builder(shape).build(acc)?;
-            u.fill(|[k, j, i]| random((k * n + j) * n + i) as $t)?;
-            let mut sum = TileArray::<$t, 3>::builder(shape).ghost(1).build(acc)?;
+        fn $sums<const D: usize, const AXIS: usize>(acc: &TileAcc, shape: [usize; D]) -> tida::Result<(usize, Run)> {
+            let mut u = TileArray::<$t, D>::builder(shape).build(acc)?;
+            let noise = noise(shape);
+            u.fill(|at| noise(at) as $t)?;
+            let mut sum = TileArray::<$t, D>::builder(shape).ghost(1).build(acc)?;
             let run = move |reads: bool| {
                 sweep_along(
                     AXIS,
@@ -239,40 +193,40 @@ macro_rules! of_type {
     };
 }
 
-of_type!(f64: copy_f64 thomas_f64 sums_f64 columns_f64 solver_f64 few_f64 line_f64 sor_f64 cube_f64);
-of_type!(f32: copy_f32 thomas_f32 sums_f32 columns_f32 solver_f32 few_f32 line_f32 sor_f32 cube_f32);
+of_type!(f64: copy_f64 thomas_f64 sums_f64 line_f64 sor_f64 cube_f64);
+of_type!(f32: copy_f32 thomas_f32 sums_f32 line_f32 sor_f32 cube_f32);
 
 /// The copies come first: the others are shares of the one of their type.
 const CASES: [Case; 32] = [
     ("copy f64", copy_f64),
-    ("thomas f64, axis 0 of 3", thomas_f64::<0>),
-    ("thomas f64, axis 1 of 3", thomas_f64::<1>),
-    ("thomas f64, axis 2 of 3", thomas_f64::<2>),
-    ("sums f64, axis 0 of 3", sums_f64::<0>),
-    ("sums f64, axis 1 of 3", sums_f64::<1>),
-    ("sums f64, axis 2 of 3", sums_f64::<2>),
-    ("sums f64, axis 0 of 2", columns_f64::<0>),
-    ("sums f64, axis 1 of 2", columns_f64::<1>),
-    ("thomas f64, axis 0 of 2", solver_f64::<0>),
-    ("thomas f64, axis 1 of 2", solver_f64::<1>),
-    ("few f64, axis 0 of 3", few_f64::<0>),
-    ("few f64, axis 2 of 3", few_f64::<2>),
+    ("thomas f64, axis 0 of 3", |acc, n| thomas_f64::<3, 0>(acc, cube(n), 0)),
+    ("thomas f64, axis 1 of 3", |acc, n| thomas_f64::<3, 1>(acc, cube(n), 0)),
+    ("thomas f64, axis 2 of 3", |acc, n| thomas_f64::<3, 2>(acc, cube(n), 0)),
+    ("sums f64, axis 0 of 3", |acc, n| sums_f64::<3, 0>(acc, cube(n))),
+    ("sums f64, axis 1 of 3", |acc, n| sums_f64::<3, 1>(acc, cube(n))),
+    ("sums f64, axis 2 of 3", |acc, n| sums_f64::<3, 2>(acc, cube(n))),
+    ("sums f64, axis 0 of 2", |acc, n| sums_f64::<2, 0>(acc, square(n))),
+    ("sums f64, axis 1 of 2", |acc, n| sums_f64::<2, 1>(acc, square(n))),
+    ("thomas f64, axis 0 of 2", |acc, n| thomas_f64::<2, 0>(acc, square(n), 1)),
+    ("thomas f64, axis 1 of 2", |acc, n| thomas_f64::<2, 1>(acc, square(n), 1)),
+    ("few f64, axis 0 of 3", |acc, n| sums_f64::<3, 0>(acc, few::<0>(n))),
+    ("few f64, axis 2 of 3", |acc, n| sums_f64::<3, 2>(acc, few::<2>(n))),
     ("scan f64", line_f64),
     ("sor f64, 2-D", sor_f64),
     ("sor f64, 3-D", cube_f64),
     ("copy f32", copy_f32),
-    ("thomas f32, axis 0 of 3", thomas_f32::<0>),
-    ("thomas f32, axis 1 of 3", thomas_f32::<1>),
-    ("thomas f32, axis 2 of 3", thomas_f32::<2>),
-    ("sums f32, axis 0 of 3", sums_f32::<0>),
-    ("sums f32, axis 1 of 3", sums_f32::<1>),
-    ("sums f32, axis 2 of 3", sums_f32::<2>),
-    ("sums f32, axis 0 of 2", columns_f32::<0>),
-    ("sums f32, axis 1 of 2", columns_f32::<1>),
-    ("thomas f32, axis 0 of 2", solver_f32::<0>),
-    ("thomas f32, axis 1 of 2", solver_f32::<1>),
-    ("few f32, axis 0 of 3", few_f32::<0>),
-    ("few f32, axis 2 of 3", few_f32::<2>),
+    ("thomas f32, axis 0 of 3", |acc, n| thomas_f32::<3, 0>(acc, cube(n), 0)),
+    ("thomas f32, axis 1 of 3", |acc, n| thomas_f32::<3, 1>(acc, cube(n), 0)),
+    ("thomas f32, axis 2 of 3", |acc, n| thomas_f32::<3, 2>(acc, cube(n), 0)),
+    ("sums f32, axis 0 of 3", |acc, n| sums_f32::<3, 0>(acc, cube(n))),
+    ("sums f32, axis 1 of 3", |acc, n| sums_f32::<3, 1>(acc, cube(n))),
+    ("sums f32, axis 2 of 3", |acc, n| sums_f32::<3, 2>(acc, cube(n))),
+    ("sums f32, axis 0 of 2", |acc, n| sums_f32::<2, 0>(acc, square(n))),
+    ("sums f32, axis 1 of 2", |acc, n| sums_f32::<2, 1>(acc, square(n))),
+    ("thomas f32, axis 0 of 2", |acc, n| thomas_f32::<2, 0>(acc, square(n), 1)),
+    ("thomas f32, axis 1 of 2", |acc, n| thomas_f32::<2, 1>(acc, square(n), 1)),
+    ("few f32, axis 0 of 3", |acc, n| sums_f32::<3, 0>(acc, few::<0>(n))),
+    ("few f32, axis 2 of 3", |acc, n| sums_f32::<3, 2>(acc, few::<2>(n))),
     ("scan f32", line_f32),
     ("sor f32, 2-D", sor_f32),
     ("sor f32, 3-D", cube_f32),

@@ -1,9 +1,8 @@
 //! A thread that takes the cells of a line some at a time: while it computes those in registers, the next ones are on
 //! their way from memory.
 
-use super::Field;
 use super::kernel::{coordinates, positions};
-use super::line::cell;
+use super::line::{cell, start};
 use super::shared::Shared;
 use super::text::Text;
 use crate::plan::Along;
@@ -47,28 +46,13 @@ struct Ahead {
     first: String,
 }
 
-/// Where the thread's line starts in the memory of a group.
-fn place(shared: &mut Shared<'_>, group: u8, run: usize) -> String {
-    let (rank, cast) = (shared.kernel.rank, if shared.plan.narrow { "(i32)" } else { "" });
-    let mut place = format!("{cast}{}", shared.field(Field::First(group.into())));
-    for axis in (0..rank).filter(|axis| *axis != run) {
-        let number = shared.own(&format!("t{axis}"));
-        place += &if axis + 1 == rank {
-            format!(" + {number}")
-        } else {
-            format!(" + {number} * {}", shared.stride(group, axis))
-        };
-    }
-    place
-}
-
 /// The loop over all cells of the thread's line.
 pub(super) fn write(shared: &mut Shared<'_>, text: &mut Text, body: &Text, along: Along, staged: &[Staged]) {
     let (rank, run) = (shared.kernel.rank, along.axis as usize);
     let one = |of: &Staged, shared: &mut Shared<'_>| {
         let (arg, group) = (shared.args[of.arg].clone(), shared.group(of.arg));
         let [held, next, line] = ["held", "next", "line"].map(|name| shared.own(&format!("{name}_{arg}")));
-        let start = place(shared, group, run);
+        let start = start(shared, group, run, None);
         let step = (run + 1 < rank).then(|| shared.stride(group, run));
         (One { of: *of, held, next, ty: shared.pointee(of.arg), place: line, step, arg }, start)
     };

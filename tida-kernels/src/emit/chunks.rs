@@ -3,28 +3,11 @@
 use super::Field;
 use super::helpers::Helper;
 use super::kernel::coordinates;
-use super::line::cell;
+use super::line::{cell, start};
 use super::shared::Shared;
 use super::text::Text;
 use crate::plan::lines::{ROWS, Staged, pitch, reach};
 use crate::plan::{Along, Dialect};
-
-/// The place in memory of a column of a line of the block, by its number: what comes before the column.
-fn place(shared: &mut Shared<'_>, group: u8, row: &str) -> String {
-    let (rank, narrow) = (shared.kernel.rank, shared.plan.narrow);
-    let cast = if narrow { "(i32)" } else { "" };
-    let mut place = format!("{cast}{}", shared.field(Field::First(group.into())));
-    for axis in 0..rank - 1 {
-        let stride = shared.stride(group, axis);
-        let number = if axis + 2 == rank {
-            format!("({} + {row})", shared.own("line"))
-        } else {
-            shared.own(&format!("t{axis}"))
-        };
-        place += &format!(" + {number} * {stride}");
-    }
-    place
-}
 
 /// An argument in chunks: its name, what holds its chunks, and where its columns start in memory, for the line of a
 /// number and for the thread's own.
@@ -102,7 +85,9 @@ impl Chunks {
         let [thread, row] = ["thread", "row"].map(|name| shared.own(name));
         let one = |of: &Staged, shared: &mut Shared<'_>| {
             let (arg, group) = (shared.args[of.arg].clone(), shared.group(of.arg));
-            let places = [&row, &thread].map(|number| place(shared, group, number));
+            let line = shared.own("line");
+            let number = |row: &String| format!("({line} + {row})");
+            let places = [&row, &thread].map(|row| start(shared, group, rank - 1, Some((rank - 2, number(row)))));
             let bytes = shared.kernel.args[of.arg].element.bytes() as u8;
             let ringed = ring > 1 && of.fetched;
             let copies = (ringed && cuda).then(|| shared.helper(Helper::Ahead(bytes)));

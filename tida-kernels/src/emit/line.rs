@@ -39,6 +39,25 @@ pub(super) fn along(shared: &mut Shared<'_>, text: &mut Text, body: Text, analys
     });
 }
 
+/// Where a line along an axis starts in the memory of a group: the thread's own, or the one whose number along another
+/// axis is given.
+pub(super) fn start(shared: &mut Shared<'_>, group: u8, run: usize, other: Option<(usize, String)>) -> String {
+    let (rank, cast) = (shared.kernel.rank, if shared.plan.narrow { "(i32)" } else { "" });
+    let mut place = format!("{cast}{}", shared.field(Field::First(group.into())));
+    for axis in (0..rank).filter(|axis| *axis != run) {
+        let number = match &other {
+            Some((of, number)) if *of == axis => number.clone(),
+            _ => shared.own(&format!("t{axis}")),
+        };
+        place += &if axis + 1 == rank {
+            format!(" + {number}")
+        } else {
+            format!(" + {number} * {}", shared.stride(group, axis))
+        };
+    }
+    place
+}
+
 /// The body of one cell.
 pub(super) fn cell(shared: &mut Shared<'_>, text: &mut Text, body: Text) {
     let depth = text.depth;
