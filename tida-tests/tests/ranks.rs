@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tida::acc::FakeRank;
 use tida::prelude::*;
+use tida_tests::on_a_device;
 use tida_tests::ranks::{Seen, alone, program};
 
 /// Runs on so many ranks, each a thread; gives what each gives.
@@ -119,6 +120,45 @@ fn a_rank_has_its_own_tiles_and_regions() {
         },
     );
     assert_eq!(tiles, [(0, 3, vec![(0, 8)]), (1, 3, vec![(8, 16)]), (2, 3, vec![(16, 24)])]);
+}
+
+/// Ranks of one host take its devices in turn, and those on one device share its memory.
+#[test]
+fn ranks_of_a_host_share_its_devices() {
+    let Some(alone) = on_a_device(TileAcc::builder().ranks(tida::Ranks::Off)) else { return };
+    let whole = alone.shares()[0].1;
+    let kind = alone.device();
+    drop(alone);
+    // Two hosts, of which the second has one rank alone.
+    let ranks = FakeRank::all(3, 12, 12).into_iter().map(|rank| rank.hosts_of(2));
+    let shares = std::thread::scope(|scope| {
+        let of = |rank: FakeRank| {
+            scope.spawn(move || {
+                let acc = TileAcc::builder().device(kind).threads(1).fake_ranks(rank).build().unwrap();
+                // A limit that is asked for stays.
+                acc.shares().remove(0)
+            })
+        };
+        let threads: Vec<_> = ranks.map(of).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    let devices: Vec<Option<String>> = shares.iter().map(|(device, _)| device.clone()).collect();
+    assert_eq!(devices[0], devices[2], "the first rank of each host has the first device");
+    assert!(devices[0].is_some());
+    if devices[0] == devices[1] {
+        let [one, two] = [shares[0].1, shares[1].1];
+        assert!(one == two && one <= whole / 2 && one > whole / 4, "{one} and {two} of {whole}");
+    }
+    // Places of one rank on one device share it too.
+    let named = match kind {
+        Device::Cuda => "cuda:0,0",
+        _ => "opencl:0,0",
+    };
+    let alone = TileAcc::builder().devices([named]).ranks(tida::Ranks::Off).build().unwrap().shares();
+    assert!(alone[0] == alone[1] && alone[0].1 <= whole / 2, "{alone:?} of {whole}");
+    // One that limits itself has no more than that.
+    let limited = on_ranks(2, 13, |of| of.device(kind).memory_limit(1 << 20), |acc| acc.shares()[0].1);
+    assert_eq!(limited, [1 << 20; 2]);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Element)]

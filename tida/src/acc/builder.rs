@@ -89,7 +89,7 @@ impl Device {
             // Of a hybrid one, the device beside the CPU is opened.
             Device::Cpu | Device::Hybrid => Ok(None),
             Device::Cuda => {
-                let chosen = settings::cuda_device(choice.cuda.clone())?;
+                let chosen = settings::cuda_device(choice.cuda.clone())?.or_else(|| choice.cuda_in_turn());
                 let number = chosen.as_ref().map_or(0, |chosen| chosen.which);
                 Opened::find(&format!("cuda {number}"), || cuda::open(chosen)).map(Some)
             }
@@ -103,8 +103,9 @@ impl Device {
 fn open_opencl(any: bool, timeline: bool, choice: &Choice) -> Result<Option<Arc<Opened>>, Error> {
     let chosen = settings::opencl_device(choice.opencl.clone());
     let which = chosen.as_ref().map_or("", |chosen| &chosen.which);
-    let name = format!("opencl, any: {any}, with times: {timeline}, {which}");
-    Opened::find(&name, || opencl::open(any, timeline, chosen.as_ref())).map(Some)
+    let turn = choice.turn;
+    let name = format!("opencl, any: {any}, with times: {timeline}, turn: {turn}, {which}");
+    Opened::find(&name, || opencl::open(any, timeline, chosen.as_ref(), turn)).map(Some)
 }
 
 /// A simulated device, which no two accelerators share; on the clock of another one.
@@ -667,8 +668,7 @@ impl TileAccBuilder {
             // What has no text is compiled at once.
             let beside = compile == Compile::Beside || compile == Compile::Auto && facts.gpu && !facts.native;
             let asked = PlansAsked { math: self.math, march, tune, without, fuse };
-            let shared = others_here.as_ref().map_or(1, |others| others.on_device);
-            DeviceCore::new(opened, asked, limit).shared_by(shared).with_compiler(self.timeline, beside)
+            DeviceCore::new(opened, asked, limit).with_compiler(self.timeline, beside)
         });
         let timeline = match &core {
             Some(device) => device.timeline.clone(),

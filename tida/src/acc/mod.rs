@@ -206,6 +206,14 @@ impl TileAcc {
         self.places().iter().filter_map(of).reduce(sum)
     }
 
+    /// Of each place with a device: what tells that from others, if other processes may have it, and the most bytes of
+    /// arrays there. For tests.
+    #[doc(hidden)]
+    pub fn shares(&self) -> Vec<(Option<String>, u64)> {
+        let devices = self.places().iter().filter_map(|place| place.core().device.as_ref());
+        devices.map(|device| (device.backend().identity(), device.budget())).collect()
+    }
+
     /// Bytes of arrays and tables copied so far: to the device, and from it. 0 where kernels run on the CPU.
     ///
     /// ```

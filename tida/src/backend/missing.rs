@@ -32,6 +32,12 @@ pub(crate) mod cuda {
 
     /// # Errors
     /// Always.
+    pub(crate) fn count() -> Result<u32, Error> {
+        Err(not_built("count CUDA devices", "cuda"))
+    }
+
+    /// # Errors
+    /// Always.
     pub(crate) fn compile_only(_: &str, entry: &str, _: Math, arch: &str) -> Result<(Vec<u8>, KernelFacts), Error> {
         Err(not_built(&format!("compile the kernel `{entry}` for {arch}"), "cuda"))
     }
@@ -46,7 +52,12 @@ pub(crate) mod opencl {
 
     /// # Errors
     /// Always.
-    pub(crate) fn open(_any: bool, _timed: bool, _: Option<&Chosen<String>>) -> Result<Arc<dyn Backend>, Error> {
+    pub(crate) fn open(
+        _any: bool,
+        _timed: bool,
+        _: Option<&Chosen<String>>,
+        _turn: usize,
+    ) -> Result<Arc<dyn Backend>, Error> {
         Err(not_built("open an OpenCL device", "opencl"))
     }
 }

@@ -290,6 +290,12 @@ impl Drop for Memory {
 pub(crate) trait Backend: Debug + Send + Sync {
     fn facts(&self) -> &Facts;
 
+    /// What tells it from the other devices of its host, the same for all processes; none where no other process has
+    /// it.
+    fn identity(&self) -> Option<String> {
+        None
+    }
+
     /// Bytes of memory that are free now, if the driver says.
     fn free_memory(&self) -> Option<u64>;
 

@@ -32,8 +32,6 @@ pub(crate) struct DeviceCore {
     pub timeline: Option<Arc<Recorder>>,
     /// Most bytes of arrays, if that is limited.
     limit: Option<u64>,
-    /// Accelerators that have a part of the memory each.
-    shared: u64,
     /// Who holds how many of them.
     ledger: Arc<Ledger>,
     /// Most bytes of arrays: the limit, or what was free when that was first asked.
@@ -118,17 +116,10 @@ impl DeviceCore {
             counts: Counts::default(),
             timeline: None,
             limit,
-            shared: 1,
             ledger: Arc::default(),
             budget: OnceLock::new(),
             last_end: Mutex::new(Instant::now()),
         }
-    }
-
-    /// As one of so many accelerators, each of which has its part of the memory that is free.
-    pub fn shared_by(mut self, accelerators: u64) -> DeviceCore {
-        self.shared = accelerators.max(1);
-        self
     }
 
     /// Records what runs when, if that is wanted, and compiles beside what can wait.
@@ -146,12 +137,22 @@ impl DeviceCore {
 
     /// Most bytes of arrays: the limit, or what was free at first less a reserve for what the driver and kernels need.
     pub fn budget(&self) -> u64 {
-        *self.budget.get_or_init(|| {
-            let memory = self.opened.backend.facts().memory;
-            let free = self.opened.backend.free_memory().unwrap_or(memory);
-            let most = free.saturating_sub(memory / RESERVE) / self.shared;
-            self.limit.map_or(most, |limit| limit.min(most))
-        })
+        *self.budget.get_or_init(|| self.part_of(self.free(), 1))
+    }
+
+    /// Bytes of the device's memory that are free now.
+    pub fn free(&self) -> u64 {
+        self.opened.backend.free_memory().unwrap_or(self.opened.backend.facts().memory)
+    }
+
+    /// Says that so many places share what was free, each with a part of its own. Before anything of it is used.
+    pub fn share(&self, free: u64, places: u64) {
+        self.budget.get_or_init(|| self.part_of(free, places));
+    }
+
+    fn part_of(&self, free: u64, places: u64) -> u64 {
+        let most = free.saturating_sub(self.opened.backend.facts().memory / RESERVE) / places.max(1);
+        self.limit.map_or(most, |limit| limit.min(most))
     }
 
     /// Reserves bytes for recorded work, which waits for those that are about to leave.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bytes::Bytes;
-use super::transport::{Parcel, Transport};
+use super::transport::{Host, Parcel, Transport};
 
 /// A rank for tests. See [`FakeRank::all`].
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct FakeRank {
     /// Turns by which messages are late, at most.
     late: u64,
     seed: u64,
+    /// Ranks of a host.
+    a_host: usize,
 }
 
 #[derive(Debug, Default)]
@@ -44,9 +46,16 @@ impl FakeRank {
             all: all.clone(),
             aborted: Arc::clone(&aborted),
             late,
+            a_host: ranks.max(1),
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(rank as u64),
         };
         (0..ranks).map(of).collect()
+    }
+
+    /// As one of hosts that have so many ranks each, but for the last one.
+    pub fn hosts_of(mut self, ranks: usize) -> FakeRank {
+        self.a_host = ranks.max(1);
+        self
     }
 
     fn roll(&mut self, sides: u64) -> u64 {
@@ -64,8 +73,10 @@ impl Transport for FakeRank {
         self.all.len()
     }
 
-    fn on_host(&self) -> usize {
-        self.all.len()
+    fn host(&self) -> Host {
+        let number = self.rank % self.a_host;
+        let first = self.rank - number;
+        Host { first, number, ranks: self.a_host.min(self.all.len() - first) }
     }
 
     fn send(&mut self, to: usize, tag: u64, mut parcel: Box<dyn Parcel>) -> Result<(), String> {

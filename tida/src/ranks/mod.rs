@@ -14,7 +14,7 @@ mod transport;
 
 pub use bytes::Bytes;
 pub use fake::FakeRank;
-pub use transport::Parcel;
+pub use transport::{Host, Parcel};
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -52,7 +52,7 @@ impl Slot {
 pub(crate) struct World {
     rank: usize,
     ranks: usize,
-    on_host: usize,
+    host: Host,
     /// Calls that concern all ranks so far.
     calls: AtomicU64,
     post: Sender<Command>,
@@ -107,7 +107,7 @@ impl World {
         let (tell, opened) = mpsc::channel();
         let run = move || match open() {
             Ok(transport) => {
-                let _ = tell.send(Ok((transport.rank(), transport.ranks(), transport.on_host())));
+                let _ = tell.send(Ok((transport.rank(), transport.ranks(), transport.host())));
                 Post::new(transport, commands, timeout).serve();
             }
             Err(error) => {
@@ -116,10 +116,10 @@ impl World {
         };
         let thread = std::thread::Builder::new().name("tida-ranks".into()).spawn(run);
         let thread = thread.map_err(|e| cannot_start(e.to_string(), "free some threads"))?;
-        let (rank, ranks, on_host) =
+        let (rank, ranks, host) =
             opened.recv().map_err(|_| cannot_start("a panic of its thread", "report this")).flatten()?;
         let thread = Mutex::new(Some(thread));
-        Ok(Arc::new(World { rank, ranks, on_host, calls: AtomicU64::new(0), post, thread }))
+        Ok(Arc::new(World { rank, ranks, host, calls: AtomicU64::new(0), post, thread }))
     }
 
     /// The number of this rank.
@@ -132,9 +132,9 @@ impl World {
         self.ranks
     }
 
-    /// How many of them are on this host.
-    pub fn on_host(&self) -> usize {
-        self.on_host
+    /// Those of them that are on this host.
+    pub fn host(&self) -> Host {
+        self.host
     }
 
     /// Says that this rank makes a call that all ranks make; gives the call's number.

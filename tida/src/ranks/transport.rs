@@ -14,6 +14,17 @@ impl Parcel for Bytes {
     }
 }
 
+/// The ranks of a host, as one of them sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// The first of them, which tells the host from others.
+    pub first: usize,
+    /// The number of this rank among them, from 0 on.
+    pub number: usize,
+    /// How many they are, this one included.
+    pub ranks: usize,
+}
+
 /// What carries messages. One thread has it, and asks again and again.
 ///
 /// Pieces of one tag arrive in the order in which they were sent; others may overtake them. Errors are texts.
@@ -22,8 +33,8 @@ pub trait Transport {
     fn rank(&self) -> usize;
     /// How many ranks there are.
     fn ranks(&self) -> usize;
-    /// Ranks on this host, this one included.
-    fn on_host(&self) -> usize;
+    /// The ranks of this host.
+    fn host(&self) -> Host;
     /// Starts to send a piece.
     fn send(&mut self, to: usize, tag: u64, parcel: Box<dyn Parcel>) -> Result<(), String>;
     /// The next piece of a rank, or of any one, of this tag, if it is there.

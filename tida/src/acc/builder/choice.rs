@@ -4,12 +4,24 @@ use std::fmt::Display;
 
 use super::TileAccBuilder;
 use crate::backend::chosen::Chosen;
+use crate::backend::cuda;
 
 /// The devices that a builder chose.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
     pub cuda: Option<Chosen<u32>>,
     pub opencl: Option<Chosen<String>>,
+    /// Where none was chosen and there are several: whose turn it is.
+    pub turn: usize,
+}
+
+impl Choice {
+    /// The CUDA device whose turn it is, where there are several.
+    pub fn cuda_in_turn(&self) -> Option<Chosen<u32>> {
+        let turn = u32::try_from(self.turn).ok().filter(|turn| *turn > 0)?;
+        let count = cuda::count().ok().filter(|count| *count > 1)?;
+        Some(Chosen { which: turn % count, by_builder: true })
+    }
 }
 
 impl TileAccBuilder {

@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::super::{Handle, TileAcc, settings};
-use super::ranks::threads_of;
+use super::ranks::{share_among_ranks, threads_of};
 use super::{Device, TileAccBuilder, on_both_sides};
 use crate::device::core::{DeviceCore, Opened};
 use crate::error::{Error, ErrorKind};
@@ -16,8 +16,6 @@ use crate::record::driver::start_threads;
 pub(super) struct Beside {
     /// The threads that run recorded work.
     pub pool: Arc<rayon::ThreadPool>,
-    /// Places on the same device, itself included.
-    pub on_device: u64,
     /// A simulated device before it: all of them are on one clock.
     pub simulated: Option<Arc<Opened>>,
 }
@@ -113,41 +111,29 @@ impl TileAccBuilder {
     /// As [`build`](Self::build).
     pub(super) fn start_places(&self, named: Option<&[Named]>, world: Option<Arc<World>>) -> Result<TileAcc, Error> {
         let asked = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
-        let threads = asked.or_else(|| world.as_ref().map(|world| threads_of(world.on_host())));
         let places: Vec<Option<&Named>> = named.map_or_else(|| vec![None], |named| named.iter().map(Some).collect());
-        let several = places.len() > 1 || world.is_some();
-        let pool = if several { Some(start_threads(threads)?) } else { None };
-        let mut all = Vec::with_capacity(places.len());
-        for place in &places {
-            let mut builder = TileAccBuilder { devices: None, ..self.clone() };
-            let mut on_device = 1;
-            if let Some(named) = place {
-                if self.simulated.is_none() {
-                    builder.device = Some(named.device);
-                }
-                if let Some(which) = &named.which {
-                    builder = match named.device {
-                        // `parse` has seen to it that it is a number.
-                        Device::Cuda => builder.cuda_device(which.parse().unwrap_or(0)),
-                        _ => builder.opencl_device(which),
-                    };
-                }
-                // Each simulated device is one of its own.
-                if named.device != Device::Sim {
-                    on_device = places.iter().filter(|other| *other == place).count() as u64;
-                }
+        let recorded = Location::caller();
+        let shared = match &world {
+            Some(world) => {
+                let call = world.call(format_args!("an accelerator of {} places a rank", places.len()), recorded);
+                Some(threads_of(world, call, recorded)?)
             }
-            let simulated = all.iter().find(|place: &&TileAcc| place.device() == Device::Sim);
-            let simulated = simulated.and_then(|place| Some(place.core().device.as_ref()?.opened().clone()));
-            all.push(builder.start(pool.clone().map(|pool| Beside { pool, on_device, simulated }))?);
-        }
+            None => None,
+        };
+        let pool = match places.len() > 1 || world.is_some() {
+            true => Some(start_threads(asked.or(shared))?),
+            false => None,
+        };
+        let built = self.build_places(&places, pool, world.as_deref());
+        let all = match &world {
+            // A rank that has no such device ends all.
+            Some(world) => share_among_ranks(world, built, recorded)?,
+            None => share(built?),
+        };
         match (all.as_slice(), &world) {
-            ([_], None) => all.pop().ok_or_else(on_both_sides),
+            ([only], None) => Ok(only.clone()),
             ([], _) => Err(on_both_sides()),
             ([first, ..], _) => {
-                if let Some(world) = &world {
-                    world.call(format_args!("an accelerator of {} places a rank", all.len()), Location::caller());
-                }
                 let (core, device, missed) = (first.core().clone(), first.device(), first.handle.missed.clone());
                 let strip_fault = self.strip_fault;
                 let (hybrid, folder) = (false, None);
@@ -163,6 +149,55 @@ impl TileAccBuilder {
             }
         }
     }
+}
+
+impl TileAccBuilder {
+    /// Starts the places of this process.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    fn build_places(
+        &self,
+        places: &[Option<&Named>],
+        pool: Option<Arc<rayon::ThreadPool>>,
+        world: Option<&World>,
+    ) -> Result<Vec<TileAcc>, Error> {
+        let mut all: Vec<TileAcc> = Vec::with_capacity(places.len());
+        for place in places {
+            let mut builder = TileAccBuilder { devices: None, ..self.clone() };
+            // Where nobody says which device, ranks of a host take turns.
+            builder.choice.turn = world.map_or(0, |world| world.host().number);
+            if let Some(named) = place {
+                if self.simulated.is_none() {
+                    builder.device = Some(named.device);
+                }
+                if let Some(which) = &named.which {
+                    builder = match named.device {
+                        // `parse` has seen to it that it is a number.
+                        Device::Cuda => builder.cuda_device(which.parse().unwrap_or(0)),
+                        _ => builder.opencl_device(which),
+                    };
+                }
+            }
+            let simulated = all.iter().find(|place: &&TileAcc| place.device() == Device::Sim);
+            let simulated = simulated.and_then(|place| Some(place.core().device.as_ref()?.opened().clone()));
+            all.push(builder.start(pool.clone().map(|pool| Beside { pool, simulated }))?);
+        }
+        Ok(all)
+    }
+}
+
+/// Places of one process that are on one device share what is free there.
+fn share(places: Vec<TileAcc>) -> Vec<TileAcc> {
+    let device = |place: &TileAcc| place.core().device.clone();
+    let ids: Vec<usize> = places.iter().filter_map(device).map(|device| device.id()).collect();
+    for device in places.iter().filter_map(device) {
+        let sharing = ids.iter().filter(|id| **id == device.id()).count();
+        if sharing > 1 {
+            device.share(device.free(), sharing as u64);
+        }
+    }
+    places
 }
 
 fn tried(asked: &[String]) -> String {

@@ -1,12 +1,13 @@
 //! Accelerators of several ranks.
 
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::settings;
+use super::super::{TileAcc, settings};
 use super::TileAccBuilder;
 use crate::error::{Error, ErrorKind};
-use crate::ranks::{FakeRank, World};
+use crate::ranks::{Bytes, FakeRank, World};
 
 /// Whether a program runs on several ranks: see [`TileAccBuilder::ranks`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +32,8 @@ impl TileAccBuilder {
     /// It needs tida's feature `mpi`, and Open MPI or MPICH where the program runs; the environment variable `TIDA_MPI`
     /// names its library, if that is not found. MPI starts once in a process, and ends when the accelerator and its
     /// arrays are gone: a program has one accelerator of ranks. Ranks of one host share its cores, unless
-    /// [`threads`](Self::threads) are asked for.
+    /// [`threads`](Self::threads) are asked for. Each takes the next one of its devices, unless one is named; those on
+    /// one device share its memory.
     ///
     /// ```no_run
     /// use tida::Ranks;
@@ -87,17 +89,122 @@ impl TileAccBuilder {
     }
 }
 
-/// Threads of a rank, where nobody says how many: its part of the host's cores, or those that the launcher gives it.
-pub(super) fn threads_of(on_host: usize) -> usize {
+/// What ranks tell one another when an accelerator is built.
+type Told = (&'static str, &'static Location<'static>);
+
+/// The text that each rank tells all others in a call.
+///
+/// # Errors
+/// A rank that failed, or that runs another program.
+fn told(world: &World, call: u64, own: Result<String, Error>, recorded: Told) -> Result<Vec<String>, Error> {
+    let all = world.gather(call, own.map(|text| Bytes::of(text.as_bytes())), recorded)?;
+    Ok(all.iter().map(|bytes| String::from_utf8_lossy(bytes.as_slice()).into_owned()).collect())
+}
+
+/// Threads of this rank, where nobody says how many: those that it may use, shared with ranks of its host that may use
+/// some of the same.
+///
+/// # Errors
+/// Ranks that run another program.
+pub(super) fn threads_of(world: &World, call: u64, recorded: &'static Location<'static>) -> Result<usize, Error> {
     let mine = std::thread::available_parallelism().map_or(1, usize::from);
-    let cores = std::fs::read_to_string("/proc/cpuinfo")
-        .map_or(mine, |text| text.lines().filter(|line| line.starts_with("processor")).count());
-    // A launcher that binds ranks to cores has shared them out.
-    if mine < cores { mine } else { (mine / on_host.max(1)).max(1) }
+    let own = format!("{} {}", world.host().first, processors());
+    let all = told(world, call, Ok(own.clone()), ("the threads of an accelerator", recorded))?;
+    Ok((mine / sharing(&own, &all)).max(1))
+}
+
+/// How many ranks, of which each tells its host and its processors, share some with one of them.
+fn sharing(own: &str, all: &[String]) -> usize {
+    let of = |text: &str| text.split_once(' ').map(|(host, list)| (host.to_owned(), ranges(list)));
+    let own = of(own);
+    let shares = |other: &&String| {
+        own.as_ref().zip(of(other)).is_none_or(|((host, mine), (other, theirs))| {
+            let overlaps = || mine.iter().any(|one| theirs.iter().any(|two| one.0 <= two.1 && two.0 <= one.1));
+            *host == other && (mine.is_empty() || theirs.is_empty() || overlaps())
+        })
+    };
+    all.iter().filter(shares).count().max(1)
+}
+
+/// The processors that this process may use, as the system lists them (`0-7,16`); nothing where it does not.
+fn processors() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    list.unwrap_or_default().trim().to_owned()
+}
+
+/// First and last number of each stretch of such a list.
+fn ranges(list: &str) -> Vec<(u32, u32)> {
+    let one = |text: &str| {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
+    };
+    list.split(',').filter_map(one).collect()
+}
+
+/// Places that are on one device, of any ranks, share what is free there. Each rank has opened its devices, or not.
+///
+/// # Errors
+/// A rank that could not open its devices.
+pub(super) fn share_among_ranks(
+    world: &World,
+    built: Result<Vec<TileAcc>, Error>,
+    recorded: &'static Location<'static>,
+) -> Result<Vec<TileAcc>, Error> {
+    let call = world.call("the devices of an accelerator", recorded);
+    let line = |place: &TileAcc| {
+        let device = place.core().device.as_ref()?;
+        Some(format!("{} {} {}\n", world.host().first, device.free(), device.backend().identity()?))
+    };
+    let own = built.as_ref().map(|places| places.iter().filter_map(line).collect::<String>()).map_err(Error::clone);
+    let all = told(world, call, own, ("the devices of an accelerator", recorded))?.concat();
+    let places = built?;
+    for device in places.iter().filter_map(|place| place.core().device.as_ref()) {
+        let Some(identity) = device.backend().identity() else { continue };
+        let (free, sharing) = free_there(&all, world.host().first, &identity);
+        device.share(free, sharing);
+    }
+    Ok(places)
+}
+
+/// What is free on a device of a host by who finds least there, and how many places are on it.
+fn free_there(all: &str, host: usize, identity: &str) -> (u64, u64) {
+    let of = |line: &str| {
+        let mut parts = line.splitn(3, ' ');
+        let (on, free, device) = (parts.next()?, parts.next()?, parts.next()?);
+        (on.parse() == Ok(host) && device == identity).then(|| free.parse::<u64>().ok()).flatten()
+    };
+    all.lines().filter_map(of).fold((u64::MAX, 0), |(least, places), free| (least.min(free), places + 1))
 }
 
 /// A time in seconds, from the text of a variable.
 pub(in crate::acc) fn seconds(text: &str) -> Option<Duration> {
     let seconds = text.trim().parse::<f64>().ok().filter(|seconds| *seconds > 0.0)?;
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_share_the_processors_that_both_may_use() {
+        let all = |of: &[&str]| of.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let bound = all(&["0 0-7", "0 8-15", "0 0-7", "3 0-7", "0 "]);
+        // Two are bound to these, and one may use any; another host has processors of these numbers too.
+        assert_eq!(sharing("0 0-7", &bound), 3);
+        assert_eq!(sharing("0 8-15", &bound), 2);
+        assert_eq!(sharing("3 0-7", &bound), 1);
+        assert_eq!(sharing("0 ", &bound), 4);
+        assert_eq!(ranges("0-3,8, 10-11"), [(0, 3), (8, 8), (10, 11)]);
+        assert_eq!(ranges(""), []);
+    }
+
+    #[test]
+    fn a_device_is_shared_by_places_of_its_host_alone() {
+        let all = "0 700 cuda 1a\n0 500 cuda 1a\n0 900 cuda 2b\n4 100 cuda 1a\n";
+        assert_eq!(free_there(all, 0, "cuda 1a"), (500, 2));
+        assert_eq!(free_there(all, 0, "cuda 2b"), (900, 1));
+        assert_eq!(free_there(all, 4, "cuda 1a"), (100, 1));
+    }
 }

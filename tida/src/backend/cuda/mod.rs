@@ -67,6 +67,14 @@ pub(crate) fn open(chosen: Option<Chosen<u32>>) -> Result<Arc<dyn Backend>, Erro
     Ok(Arc::new(Cuda { facts, ..cuda }))
 }
 
+/// How many CUDA devices this process may use.
+///
+/// # Errors
+/// No driver.
+pub(crate) fn count() -> Result<u32, Error> {
+    probe::count(probe::driver()?)
+}
+
 /// What the driver says of a device.
 fn facts(driver: &Driver, device: CUdevice, target: &Target) -> Result<Facts, Error> {
     let mut memory = 0;
@@ -247,6 +255,10 @@ impl Cuda {
 impl Backend for Cuda {
     fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    fn identity(&self) -> Option<String> {
+        Some(probe::identity_of(self.context.driver, self.context.device))
     }
 
     fn free_memory(&self) -> Option<u64> {

@@ -248,11 +248,31 @@ unsafe fn load_builtins(path: &Path) {
 /// # Errors
 /// No such device: those that there are.
 pub(super) fn device(driver: &Driver, chosen: Option<&Chosen<u32>>) -> Result<CUdevice, Error> {
+    let count = c_int::try_from(count(driver)?).unwrap_or(c_int::MAX);
+    let name = |number| handle(driver, number).and_then(|device| name_of(driver, device));
+    handle(driver, choose(chosen, count, |number| name(number).unwrap_or_else(|_| "a device without a name".into()))?)
+}
+
+/// How many devices there are.
+///
+/// # Errors
+/// What the driver says.
+pub(super) fn count(driver: &Driver) -> Result<u32, Error> {
     let mut count = 0;
     // SAFETY: the place for the answer is valid.
     unsafe { call!(driver, cuDeviceGetCount(&mut count)) }?;
-    let name = |number| handle(driver, number).and_then(|device| name_of(driver, device));
-    handle(driver, choose(chosen, count, |number| name(number).unwrap_or_else(|_| "a device without a name".into()))?)
+    Ok(u32::try_from(count).unwrap_or(0))
+}
+
+/// What tells a device, or a part of one that is given to programs, from all others. Older drivers have numbers alone.
+pub(super) fn identity_of(driver: &Driver, device: CUdevice) -> String {
+    let mut uuid = sys::CUuuid { bytes: [0; 16] };
+    // SAFETY: the place for the answer is valid.
+    let known = driver.cuDeviceGetUuid_v2.is_some_and(|ask| unsafe { ask(&mut uuid, device) } == 0);
+    match known {
+        true => format!("cuda {}", uuid.bytes.map(|byte| format!("{byte:02x}")).concat()),
+        false => format!("cuda {device}"),
+    }
 }
 
 /// The device of a number.

@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_kept_binary_that_the_driver_refuses_is_compiled_again() {
-        let device = match probe::devices().and_then(|devices| probe::choose(devices, true, None)) {
+        let device = match probe::devices().and_then(|devices| probe::choose(devices, true, None, 0)) {
             Ok(device) => device,
             Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("{e}"),
             Err(e) => return eprintln!("SKIPPED: OpenCL is not tested: {e}"),

@@ -41,14 +41,20 @@ use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, Memory};
 use crate::backend::chosen::Chosen;
 use crate::error::{Error, ErrorKind};
 
-/// An OpenCL device: a GPU of any platform; with `any`, else any other device; or the one that was `chosen`. With
+/// An OpenCL device: a GPU of any platform; with `any`, else any other device; or the one that was `chosen`. Where none
+/// was and several would do, `turn` goes round them. With
 /// `timed` its queues take the time of every command: only there do events know theirs.
 ///
 /// # Errors
 /// [`ErrorKind::Device`]: no loader, no platform or no such device; what was looked for and what to do.
 /// [`ErrorKind::Argument`]: devices, but not the one that was chosen.
-pub(crate) fn open(any: bool, timed: bool, chosen: Option<&Chosen<String>>) -> Result<Arc<dyn Backend>, Error> {
-    let device = probe::choose(probe::devices()?, any, chosen)?;
+pub(crate) fn open(
+    any: bool,
+    timed: bool,
+    chosen: Option<&Chosen<String>>,
+    turn: usize,
+) -> Result<Arc<dyn Backend>, Error> {
+    let device = probe::choose(probe::devices()?, any, chosen, turn)?;
     debug!(name = device.facts.name, target = device.facts.target, timed, "OpenCL device");
     Ok(Arc::new(OpenCl::new(device, timed)?))
 }
@@ -162,6 +168,11 @@ fn cl_mem(memory: &Memory) -> *mut c_void {
 impl Backend for OpenCl {
     fn facts(&self) -> &Facts {
         &self.device.facts
+    }
+
+    fn identity(&self) -> Option<String> {
+        let number = probe::devices().ok()?.iter().position(|other| std::ptr::eq(other, self.device))?;
+        Some(format!("opencl {number}"))
     }
 
     fn free_memory(&self) -> Option<u64> {

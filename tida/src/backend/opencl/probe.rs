@@ -196,7 +196,8 @@ fn text_of(platform: *mut c_void, what: u32) -> String {
     platform::get_platform_data(platform, what).map_or_else(name_of, |bytes| as_text(&bytes))
 }
 
-/// A GPU; with `any`, else another device; or the one that the user `chose`, by its number or a piece of its name.
+/// A GPU; with `any`, else another device; or the one that the user `chose`, by its number or a piece of its name. Of
+/// several that would do, the one whose `turn` it is.
 ///
 /// # Errors
 /// [`ErrorKind::Device`]: there is none, with a list of those that are there. [`ErrorKind::Argument`]: none that was
@@ -205,6 +206,7 @@ pub(super) fn choose<'a>(
     devices: &'a [Device],
     any: bool,
     chosen: Option<&Chosen<String>>,
+    turn: usize,
 ) -> Result<&'a Device, Error> {
     let chosen = chosen.filter(|chosen| !chosen.which.trim().is_empty());
     let list = || {
@@ -235,9 +237,9 @@ pub(super) fn choose<'a>(
             )
         });
     }
-    let mut fit = devices.iter().filter(|device| device.unfit.is_none());
-    let gpu = fit.clone().find(|device| device.facts.gpu);
-    gpu.or_else(|| if any { fit.next() } else { None }).ok_or_else(|| {
+    let fit = |gpu: bool| devices.iter().filter(move |of| of.unfit.is_none() && (of.facts.gpu || !gpu));
+    let in_turn = |gpu: bool| fit(gpu).nth(turn % fit(gpu).count().max(1));
+    in_turn(true).or_else(|| if any { in_turn(false) } else { None }).ok_or_else(|| {
         Error::new(
             ErrorKind::Device,
             if any { TRIED } else { "find an OpenCL GPU" },
@@ -317,16 +319,21 @@ mod tests {
         ];
         let by = |by_builder| move |which: &str| Chosen { which: which.into(), by_builder };
         let name = |any, chosen: Option<&str>| {
-            choose(&devices, any, chosen.map(by(false)).as_ref()).map(|device| device.facts.name.as_str())
+            choose(&devices, any, chosen.map(by(false)).as_ref(), 0).map(|device| device.facts.name.as_str())
         };
         assert_eq!(name(false, None).unwrap(), "Fast GPU");
         assert_eq!(name(true, None).unwrap(), "Fast GPU");
         assert_eq!(name(false, Some(" ")).unwrap(), "Fast GPU");
+        // Those that would do take turns.
+        let more = [device("First", true, None), device("Slow CPU", false, None), device("Second", true, None)];
+        let turn = |turn| choose(&more, true, None, turn).unwrap().facts.name.as_str();
+        assert_eq!([0, 1, 2, 3].map(turn), ["First", "Second", "First", "Second"]);
+        assert_eq!(choose(&devices[..2], true, None, 3).unwrap().facts.name, "Slow CPU");
         assert_eq!(name(false, Some("0")).unwrap(), "Slow CPU");
         assert_eq!(name(false, Some("slow")).unwrap(), "Slow CPU");
-        assert_eq!(choose(&devices[..2], true, None).unwrap().facts.name, "Slow CPU");
+        assert_eq!(choose(&devices[..2], true, None, 0).unwrap().facts.name, "Slow CPU");
         assert_eq!(
-            choose(&devices[..2], false, None).unwrap_err().to_string(),
+            choose(&devices[..2], false, None, 0).unwrap_err().to_string(),
             "tried to find an OpenCL GPU; found only the devices 0: Slow CPU, which is no GPU; 1: Old GPU, which has no compiler; \
              install the GPU's OpenCL driver, or choose a device by TIDA_OPENCL_DEVICE"
         );
@@ -339,7 +346,7 @@ mod tests {
                      number of one, or a piece of its name, or unset it"
                 )
             );
-            let error = choose(&devices, true, Some(&by(true)(wrong))).unwrap_err();
+            let error = choose(&devices, true, Some(&by(true)(wrong)), 0).unwrap_err();
             assert!(error.tried().ends_with(&format!("`opencl_device({wrong})` names")), "{error}");
             assert!(error.advice().starts_with("give `opencl_device` the number of one"), "{error}");
         }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use self::sys::{ANY_TAG, FUNNELED, Handle, Mpi, Status};
 use super::bytes::Bytes;
 use super::cannot_start;
-use super::transport::{Parcel, Transport};
+use super::transport::{Host, Parcel, Transport};
 use crate::error::Error;
 use crate::variables::text_of;
 
@@ -49,7 +49,7 @@ pub(super) struct OverMpi {
     mpi: Mpi,
     rank: usize,
     ranks: usize,
-    on_host: usize,
+    host: Host,
     /// Tags from 0 to here.
     most: u64,
     sends: Vec<(Handle, Box<dyn Parcel>)>,
@@ -88,9 +88,9 @@ impl OverMpi {
         // SAFETY: it has not been started (`check`); the arguments may be missing; this thread makes all calls.
         let code = unsafe { (mpi.MPI_Init_thread)(none, std::ptr::null_mut(), FUNNELED, &mut provided) };
         said(&mpi, "MPI_Init_thread", code).map_err(failed)?;
-        let (mut rank, mut ranks, mut near, mut on_host) = (0, 0, 0, 1);
+        let (mut rank, mut ranks, mut near, mut on_host, mut number) = (0, 0, 0, 1, 0);
         let (mut most, mut known): (*const c_int, c_int) = (std::ptr::null(), 0);
-        let of = mpi.constants;
+        let (of, mut first): (_, c_int) = (mpi.constants, 0);
         // SAFETY: MPI has started; the places for the answers are valid.
         let most = unsafe {
             said(&mpi, "MPI_Comm_set_errhandler", (mpi.MPI_Comm_set_errhandler)(world, of.errors_return))
@@ -101,6 +101,11 @@ impl OverMpi {
                     said(&mpi, "MPI_Comm_split_type", code)
                 })
                 .and_then(|()| said(&mpi, "MPI_Comm_size", (mpi.MPI_Comm_size)(near, &mut on_host)))
+                .and_then(|()| said(&mpi, "MPI_Comm_rank", (mpi.MPI_Comm_rank)(near, &mut number)))
+                .and_then(|()| {
+                    first = rank;
+                    said(&mpi, "MPI_Bcast", (mpi.MPI_Bcast)((&raw mut first).cast(), 4, of.byte, 0, near))
+                })
                 .and_then(|()| {
                     let code = (mpi.MPI_Comm_get_attr)(world, of.tag_ub, (&raw mut most).cast(), &mut known);
                     said(&mpi, "MPI_Comm_get_attr", code)
@@ -118,9 +123,10 @@ impl OverMpi {
             let found = format!("{ranks} rank by the library {name}, where {launched} were launched");
             return Err(cannot_start(found, "name the library of the launcher with the environment variable TIDA_MPI"));
         }
-        let [rank, ranks, on_host] = [rank, ranks, on_host].map(|n| n.max(0) as usize);
+        let [rank, ranks, on_host, number, first] = [rank, ranks, on_host, number, first].map(|n| n.max(0) as usize);
+        let host = Host { first, number, ranks: on_host };
         let (sends, receives, inbox) = Default::default();
-        Ok(OverMpi { mpi, rank, ranks, on_host, most: most as u64, sends, receives, inbox })
+        Ok(OverMpi { mpi, rank, ranks, host, most: most as u64, sends, receives, inbox })
     }
 
     fn said(&self, call: &str, code: c_int) -> Result<(), String> {
@@ -209,8 +215,8 @@ impl Transport for OverMpi {
         self.ranks
     }
 
-    fn on_host(&self) -> usize {
-        self.on_host
+    fn host(&self) -> Host {
+        self.host
     }
 
     fn send(&mut self, to: usize, tag: u64, mut parcel: Box<dyn Parcel>) -> Result<(), String> {

@@ -61,6 +61,7 @@ functions! {
     MPI_Comm_set_errhandler(Handle, Handle);
     MPI_Comm_get_attr(Handle, c_int, *mut c_void, *mut c_int);
     MPI_Comm_split_type(Handle, c_int, c_int, Handle, *mut Handle);
+    MPI_Bcast(*mut c_void, c_int, Handle, c_int, Handle);
     MPI_Isend(*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
     MPI_Improbe(c_int, c_int, Handle, *mut c_int, *mut Handle, *mut Status);
     MPI_Imrecv(*mut c_void, c_int, Handle, *mut Handle, *mut Handle);

@@ -60,6 +60,13 @@ handles! {
     nvrtcProgram to _nvrtcProgram;
 }
 
+/// What tells devices apart.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct CUuuid {
+    pub bytes: [u8; 16],
+}
+
 /// A copy of rows.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -269,6 +276,8 @@ functions! {
         ) -> CUresult;
     }
     optional {
+        // Since CUDA 11.4.
+        cuDeviceGetUuid_v2(*mut CUuuid, CUdevice) -> CUresult;
         // Later drivers have a second version beside it.
         cuEventElapsedTime(*mut f32, CUevent, CUevent) -> CUresult;
         // Since CUDA 11.4: what a stream is given becomes a graph.

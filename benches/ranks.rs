@@ -1,0 +1,188 @@
+//! What a step costs on several ranks, beside the same heat by hand in C over MPI (`benches/reference/heat_mpi.c`).
+//!
+//! ```text
+//! mpicc -O3 -march=native -ffp-contract=off -o target/heat_mpi benches/reference/heat_mpi.c
+//! cargo bench --bench ranks --features mpi -- target/heat_mpi 2 256 50 7
+//! ```
+//!
+//! starts both programs by `mpirun` (or what `TIDA_MPIRUN` says, with its flags), one after the other, seven times each,
+//! and prints the medians; ranks are 2, cells 256 along each axis, each number is that of 50 steps. Both programs have
+//! the same cells in the end, bit by bit. Heat is of 7 points in `f64`, one step a sweep: what is computed between two
+//! exchanges. One rank of tida, which may do several steps a pass through its caches, is measured too.
+//!
+//! Started by `mpirun` itself it measures one thing:
+//!
+//! ```text
+//! mpirun -n 2 ranks heat fixed 256 256 50 5     # planes, cells along both other axes, steps, rounds
+//! mpirun -n 2 ranks strip 512 200               # a fill of ghosts of 512² numbers each way, with its wait
+//! ```
+
+use std::error::Error;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use tida::Ranks;
+use tida::prelude::*;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let given: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
+    let done = match given.as_slice() {
+        ["heat", numbers @ ..] => heat(numbers),
+        ["strip", side, rounds] => strip(side, rounds),
+        [by_hand, ranks, cells, steps, rounds] => beside(by_hand, ranks, cells, steps, rounds),
+        // So that all benches can be run at once.
+        [] => {
+            println!("ranks: give it the program to compare with (see benches/ranks.rs)");
+            Ok(())
+        }
+        _ => Err("usage: ranks PROGRAM RANKS CELLS STEPS ROUNDS".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of.get(of.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Seconds a step, and the bits of all cells.
+fn heat(numbers: &[&str]) -> Result<()> {
+    let [boundary, planes, cells, steps, rounds] = numbers else {
+        return Err("usage: ranks heat fixed|periodic PLANES CELLS STEPS ROUNDS".into());
+    };
+    let boundary = if *boundary == "periodic" { Boundary::Periodic } else { Boundary::Fixed(0.0) };
+    let (planes, cells): (usize, usize) = (planes.parse()?, cells.parse()?);
+    let (steps, rounds): (usize, usize) = (steps.parse()?, rounds.parse()?);
+    let acc = TileAcc::builder().ranks(Ranks::Mpi).build()?;
+    let mut u = TileArray::<f64, 3>::builder([planes, cells, cells]).ghost(1).boundary(boundary).build(&acc)?;
+    for tile in u.tiles() {
+        compute(&tile, &mut u, kernel!(|u, at| u[at] = ((at[0] * 31 + at[1] * 17 + at[2] * 7) % 101) as f64 / 101.0))?;
+    }
+    let mut next = u.like()?;
+    let mut seconds = Vec::new();
+    for round in 0..=rounds {
+        acc.exchange(Ok(Vec::new()))?;
+        let start = Instant::now();
+        for _ in 0..steps {
+            u.fill_ghosts()?;
+            for tile in next.tiles() {
+                compute(
+                    &tile,
+                    (&mut next, &u),
+                    kernel!(|next, u, at| {
+                        let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
+                        next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
+                    }),
+                )?;
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        acc.sync()?;
+        acc.exchange(Ok(Vec::new()))?;
+        if round > 0 {
+            seconds.push(start.elapsed().as_secs_f64() / steps as f64);
+        }
+        while round == 0 && acc.warm_up()? > 0 {}
+    }
+    let mut bits = 0u64;
+    for tile in u.tiles().filter(|tile| !tile.cells().is_empty()) {
+        let cells = u.read_grown_box(tile.region(), tile.cells())?;
+        bits = cells.iter().fold(bits, |sum, x| sum.wrapping_add(x.to_bits()));
+    }
+    let all = acc.exchange(Ok(bits.to_le_bytes().to_vec()))?;
+    let number = |bytes: &Vec<u8>| bytes.as_slice().try_into().map_or(0, u64::from_le_bytes);
+    let all = all.iter().map(number).fold(0u64, u64::wrapping_add);
+    if acc.rank() == 0 {
+        println!("{:.9} s a step, bits {all:016x}", median(seconds));
+    }
+    Ok(())
+}
+
+/// Seconds of a fill of ghosts that gives and takes a plane of each neighbour, until it is done.
+fn strip(side: &str, rounds: &str) -> Result<()> {
+    let (side, rounds): (usize, usize) = (side.parse()?, rounds.parse()?);
+    let acc = TileAcc::builder().ranks(Ranks::Mpi).build()?;
+    let builder = TileArray::<f64, 3>::builder([8 * acc.ranks(), side, side]).ghost([[1, 1], [0, 0], [0, 0]]);
+    let mut u = builder.build(&acc)?;
+    let mut seconds = Vec::new();
+    for round in 0..rounds + 20 {
+        for tile in u.tiles() {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] = u[at] + at[0] as f64))?;
+        }
+        acc.sync()?;
+        acc.exchange(Ok(Vec::new()))?;
+        let start = Instant::now();
+        u.fill_ghosts()?;
+        acc.sync()?;
+        if round >= 20 {
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+    }
+    // The ghosts are those of the neighbour.
+    for tile in u.tiles() {
+        let mut cells = tile.cells();
+        let near = if cells.lo[0] > 0 { cells.lo[0] - 1 } else { cells.hi[0] };
+        (cells.lo[0], cells.hi[0]) = (near, near + 1);
+        let expected = ((rounds + 20) as i64 * near) as f64;
+        if acc.ranks() > 1 && u.read_grown_box(tile.region(), cells)?.iter().any(|x| *x != expected) {
+            return Err(format!("ghosts of plane {near} on rank {} are not {expected}", acc.rank()).into());
+        }
+    }
+    if acc.rank() == 0 {
+        seconds.sort_by(f64::total_cmp);
+        let bytes = side * side * 8;
+        let at = |part: usize| seconds[seconds.len() * part / 10] * 1e6;
+        println!("{bytes} bytes each way: {:.1} us a fill, median; {:.1} to {:.1} in the middle", at(5), at(1), at(9));
+    }
+    Ok(())
+}
+
+/// Runs both programs in turn.
+fn beside(by_hand: &str, ranks: &str, cells: &str, steps: &str, rounds: &str) -> Result<()> {
+    let own = std::env::current_exe()?;
+    let mpirun = std::env::var("TIDA_MPIRUN").unwrap_or_else(|_| "mpirun --oversubscribe --allow-run-as-root".into());
+    let run = |ranks: &str, program: &std::ffi::OsStr, given: &[&str]| -> Result<(f64, String)> {
+        let mut words = mpirun.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or("mpirun"));
+        let output = command.args(words).args(["-n", ranks]).arg(program).args(given).output()?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let line = said.lines().find_map(|line| line.split_once(" s a step, bits "));
+        let Some((seconds, bits)) = line else {
+            return Err(format!("{said}{}", String::from_utf8_lossy(&output.stderr)).into());
+        };
+        Ok((seconds.parse()?, bits.to_owned()))
+    };
+    let of_tida = ["heat", "fixed", cells, cells, steps, "3"];
+    let (mut tida, mut c, mut alone, mut c_alone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let rounds: usize = rounds.parse()?;
+    for _ in 0..rounds {
+        let all = [
+            (&mut c, run(ranks, by_hand.as_ref(), &[cells, steps, "3"])?),
+            (&mut tida, run(ranks, own.as_os_str(), &of_tida)?),
+            (&mut c_alone, run("1", by_hand.as_ref(), &[cells, steps, "3"])?),
+            (&mut alone, run("1", own.as_os_str(), &of_tida)?),
+        ];
+        let bits = all[0].1.1.clone();
+        for (of, (seconds, other)) in all {
+            if other != bits {
+                return Err(format!("cells are {other} by one program, {bits} by the other").into());
+            }
+            of.push(seconds);
+        }
+    }
+    let ratios = |c: &[f64], tida: &[f64]| median(c.iter().zip(tida).map(|(c, tida)| c / tida).collect());
+    let (two, one) = (ratios(&c, &tida), ratios(&c_alone, &alone));
+    let ms = |of: Vec<f64>| median(of) * 1e3;
+    println!("{ranks} ranks, {cells}^3: C {:.3} ms a step, tida {:.3} ms: {two:.3} of the speed of C", ms(c), ms(tida));
+    println!("1 rank, {cells}^3: C {:.3} ms a step, tida {:.3} ms: {one:.3} of the speed of C", ms(c_alone), ms(alone));
+    Ok(())
+}
