@@ -7,10 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
-
 use crate::Result;
-use crate::shell::{command, read, root, run, target, works, write, write_script};
+use crate::shell::{command, library, read, root, run, target, works, write, write_script};
 
 /// Where the guide is, and what mdBook makes of it.
 const GUIDE: &str = "docs/guide";
@@ -45,17 +43,13 @@ fn mdbook() -> Result<PathBuf> {
 /// The same command, which finds a `rustdoc` that knows tida: mdBook has no way to name a crate, and in the edition of
 /// 2024 a folder of libraries is not enough.
 fn with_rustdoc(mdbook: &mut Command) -> Result<Command> {
-    let tida = library()?;
+    let tida = library("cargo build --package tida-guide")?;
     let sysroot = read(&mut command("rustc --print sysroot"))?;
     let rustdoc = Path::new(sysroot.trim()).join("bin/rustdoc");
     let folder = target().join("tools/guide");
-    let (script, dependencies) = (folder.join("rustdoc"), target().join("debug/deps"));
-    let text = format!(
-        "#!/bin/sh\nexec '{}' --extern 'tida={}' -L 'dependency={}' \"$@\"\n",
-        rustdoc.display(),
-        tida.display(),
-        dependencies.display()
-    );
+    let script = folder.join("rustdoc");
+    let named = tida.named("tida").map(|argument| format!("'{argument}'")).join(" ");
+    let text = format!("#!/bin/sh\nexec '{}' {named} \"$@\"\n", rustdoc.display());
     write_script(&script, &text)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
@@ -63,20 +57,6 @@ fn with_rustdoc(mdbook: &mut Command) -> Result<Command> {
     let mut with = Command::new(mdbook.get_program());
     with.args(mdbook.get_args()).current_dir(root()).env("PATH", path);
     Ok(with)
-}
-
-/// The library as the tests of the guide use it.
-fn library() -> Result<PathBuf> {
-    let built = read(&mut command("cargo build --package tida-guide --message-format json-render-diagnostics"))?;
-    let messages = built.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let of_tida = |message: &Value| {
-        let files = message["filenames"].as_array().filter(|_| message["target"]["name"] == "tida")?;
-        files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".rlib")).map(PathBuf::from)
-    };
-    messages
-        .filter_map(|message| of_tida(&message))
-        .next_back()
-        .ok_or_else(|| "cargo built no library of tida".to_owned())
 }
 
 /// Follows the links of the pages to files, and counts them. Documents beside the guide are no pages: mdBook takes them

@@ -1,14 +1,13 @@
 //! What `explain` says of kernels' native form, against what the compiler made of it.
 //!
 //! `benches/native` is compiled as users compile their programs. Each of its kernels is a function whose name is in the
-//! symbols of what was made of it, for each instruction set. All that kernels are made of is compiled there: the rest
-//! of the library is built with little optimisation, since that is sooner.
+//! symbols of what was made of it, for each instruction set. All that kernels are made of is compiled there, so the
+//! library is the one that the tests have, with little optimisation.
 
 use std::fs;
-use std::path::PathBuf;
 
 use crate::Result;
-use crate::shell::{command, read, run, target};
+use crate::shell::{command, library, read, run, target};
 
 /// The forms with vectors that are longer than those of every processor.
 const FORMS: [&str; 2] = ["with_avx2", "with_avx512"];
@@ -16,21 +15,19 @@ const FORMS: [&str; 2] = ["with_avx2", "with_avx512"];
 /// What `explain` says of a kernel for which it is the compiler that weighs whether vectors pay.
 const WEIGHED: &str = "where the compiler finds that they pay";
 
-/// Builds the kernels, and compares each.
-pub fn compare() -> Result<()> {
+/// Builds the kernels with the library that this call of cargo builds, and compares each.
+pub fn compare(build: &str) -> Result<()> {
     if !cfg!(target_arch = "x86_64") {
         println!("   not on this processor: the forms that are looked at are those of x86-64");
         return Ok(());
     }
-    let file = target().join("native.s");
-    let mut build = command("cargo rustc --release --quiet --package tida-suite --bin native");
-    for (setting, level) in LEVELS {
-        build.args(["--config", &format!("profile.release.{setting}.opt-level={level}")]);
-    }
-    build.args(["--", "-C", "opt-level=3", "-C", "symbol-mangling-version=v0"]);
-    run(build.arg(format!("--emit=link,asm={}", file.display())).args(ONE_TEXT))?;
+    let tida = library(build)?;
+    let (program, file) = (target().join("native"), target().join("native.s"));
+    let mut rustc = command("rustc --edition 2024 --crate-name native benches/native/main.rs");
+    rustc.args(AS_RELEASED).arg("-o").arg(&program).arg(format!("--emit=link,asm={}", file.display()));
+    run(rustc.args(tida.named("tida")))?;
     let assembly = fs::read_to_string(&file).map_err(|e| format!("tried to read {}; found: {e}", file.display()))?;
-    let told = read(&mut std::process::Command::new(program()))?;
+    let told = read(&mut std::process::Command::new(program))?;
     for line in told.lines() {
         let Some((name, said)) = line.split_once(": ") else { return Err(format!("what is `{line}`?")) };
         println!("   {}", judge(&assembly, name, said)?);
@@ -38,16 +35,9 @@ pub fn compare() -> Result<()> {
     Ok(())
 }
 
-/// How packages are optimised. For `tida` it has to be some: rustc then inlines parts of what is compiled elsewhere, as
-/// it does for users.
-const LEVELS: [(&str, &str); 3] = [("package.'*'", "0"), ("package.tida-kernels", "0"), ("package.tida", "1")];
-
-/// One text for all of the program: parts of it would overwrite one another's.
-const ONE_TEXT: [&str; 2] = ["-C", "codegen-units=1"];
-
-fn program() -> PathBuf {
-    target().join("release/native")
-}
+/// As programs of users are compiled for use, with names in symbols, and as one text: parts of it would overwrite one
+/// another's. (Debug assertions are off without being told so, and so are checks for overflow.)
+const AS_RELEASED: [&str; 3] = ["-Copt-level=3", "-Csymbol-mangling-version=v0", "-Ccodegen-units=1"];
 
 /// Whether a kernel has what `explain` says of it, in each form.
 fn judge(assembly: &str, name: &str, said: &str) -> Result<String> {

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use crate::Result;
 
 /// The root of the workspace.
@@ -48,6 +50,32 @@ pub fn read(command: &mut Command) -> Result<String> {
     } else {
         Err(format!("{} ended with {}\n{text}", shown(command), output.status))
     }
+}
+
+/// The library as cargo has built it, for programs that cargo does not build.
+pub struct Library {
+    file: PathBuf,
+}
+
+impl Library {
+    /// What tells rustc and rustdoc where the library is, by this name, and what it is made of.
+    pub fn named(&self, name: &str) -> [String; 4] {
+        let dependencies = target().join("debug/deps");
+        let (file, dependencies) = (self.file.display(), dependencies.display());
+        ["--extern".into(), format!("{name}={file}"), "-L".into(), format!("dependency={dependencies}")]
+    }
+}
+
+/// Builds with cargo, and finds the library `tida` among what is built.
+pub fn library(build: &str) -> Result<Library> {
+    let built = read(command(build).arg("--message-format=json-render-diagnostics"))?;
+    let of_tida = |line| {
+        let message = serde_json::from_str::<Value>(line).ok()?;
+        let files = message["filenames"].as_array().filter(|_| message["target"]["name"] == "tida")?;
+        files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".rlib")).map(PathBuf::from)
+    };
+    let file = built.lines().filter_map(of_tida).next_back();
+    file.map(|file| Library { file }).ok_or_else(|| format!("`{build}` built no library of tida"))
 }
 
 /// Runs a program that is to fail, and to say this.

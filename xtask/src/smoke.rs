@@ -142,29 +142,42 @@ const KEYS: [&str; 12] = [
 ];
 
 /// Builds the examples and runs each.
-pub fn examples() -> Result<()> {
+pub fn examples(features: &str) -> Result<()> {
     every_example_has_a_run()?;
     // With what the tests were built with: anything else would be compiled anew.
-    run(&mut command("cargo build --workspace --examples --quiet"))?;
+    run(command("cargo build --workspace --examples --quiet --features").arg(features))?;
     let explained = read(&mut Command::new(target().join("debug/examples/explain")))?;
     if explained.matches("registers:").count() + explained.matches("not compiled:").count() < 7 {
         return Err(format!("the example explain does not show its seven kernels: {explained}"));
     }
-    for device in DEVICES {
-        let runs: Vec<_> = RUNS.iter().copied().filter(|(example, _)| device == "cpu" || *example != GALLERY).collect();
-        side_by_side(&runs, |example, flags| verified(example, flags, device, device))?;
-        whole_gallery(device, device)?;
-        timelines(device)?;
+    let mut jobs: Vec<Job> = Vec::new();
+    // The longest first.
+    for (device, reported) in [("hybrid", "opencl"), ("opencl", "opencl"), ("cpu", "cpu")] {
+        jobs.push(Box::new(move || whole_gallery(device, reported)));
     }
-    pictures()?;
-    hybrid()?;
-    says_where()?;
-    whole_gallery("hybrid", "opencl")
+    for device in DEVICES {
+        for (example, flags) in RUNS.iter().filter(|(example, _)| device == "cpu" || *example != GALLERY) {
+            jobs.push(Box::new(move || verified(example, flags, device, device)));
+        }
+        jobs.push(Box::new(move || timelines(device)));
+    }
+    // On the CPU and PoCL at once. `sincos` and `backprop` cannot: they run on PoCL alone.
+    for (example, flags) in RUNS.iter().filter(|(example, _)| *example != GALLERY) {
+        if flags.contains("--regions") && !flags.contains("memory") {
+            jobs.push(Box::new(move || verified(example, flags, "hybrid", "opencl")));
+        }
+    }
+    jobs.push(Box::new(pictures));
+    jobs.push(Box::new(says_where));
+    side_by_side(&jobs)
 }
+
+/// A run, or a few; it gives what is said of it.
+type Job = Box<dyn Fn() -> Result<String> + Sync>;
 
 /// That a run says in one line on standard error what it runs on, and where the best was asked for, why not on more;
 /// and that what it is told beside that is checked.
-fn says_where() -> Result<()> {
+fn says_where() -> Result<String> {
     let run = |words: &str| -> Result<(bool, String, String)> {
         let mut program = Command::new(target().join("debug/examples/heat"));
         program.args("--dims 1 --size 8 --steps 1 --json".split_whitespace()).args(words.split_whitespace());
@@ -191,17 +204,16 @@ fn says_where() -> Result<()> {
     if well || !err.contains("`threads`") || !err.contains("found 1099511627776;") {
         return wrong(words, &err);
     }
-    println!("   heat says what it runs on");
-    Ok(())
+    Ok("heat says what it runs on".into())
 }
 
 /// The gallery as one run on a device: a report of each program. On PoCL, which compiles for most of the time, one
 /// process takes less than half of what one a program takes.
-fn whole_gallery(device: &str, reported: &str) -> Result<()> {
+fn whole_gallery(device: &str, reported: &str) -> Result<String> {
     let mut program = Command::new(target().join("debug/examples").join(GALLERY));
     program.args(["all", "--small", "--regions", "2", "--device", device, "--verify", "--json"]).current_dir(root());
     // Each draws over the one before.
-    program.arg("--png").arg(target().join("gallery.png"));
+    program.arg("--png").arg(target().join(format!("gallery-{device}.png")));
     on_pocl(&mut program, reported);
     let text = read(&mut program)?;
     let names = rust_files(&root().join("examples").join(GALLERY))?;
@@ -214,27 +226,16 @@ fn whole_gallery(device: &str, reported: &str) -> Result<()> {
     for (name, line) in programs.iter().zip(text.lines()) {
         max_abs_error(name, reported, line).map_err(|e| format!("gallery {name} --device {device}: {e}"))?;
     }
-    println!("   gallery all --small --regions 2 --device {device}: {} programs", programs.len());
-    Ok(())
+    Ok(format!("gallery all --small --regions 2 --device {device}: {} programs", programs.len()))
 }
 
-/// Runs on the CPU and PoCL at once. `sincos` and `backprop` cannot: they run on PoCL alone.
-fn hybrid() -> Result<()> {
-    let runs: Vec<_> = RUNS
-        .iter()
-        .copied()
-        .filter(|(example, flags)| *example != GALLERY && flags.contains("--regions") && !flags.contains("memory"))
-        .collect();
-    side_by_side(&runs, |example, flags| verified(example, flags, "hybrid", "opencl"))
-}
-
-/// Does runs side by side, as many as there are processors: most of them wait for a compiler, which uses one.
-fn side_by_side(runs: &[(&str, &str)], run: impl Fn(&str, &str) -> Result<String> + Sync) -> Result<()> {
+/// Does jobs side by side, as many as there are processors: most of them wait for a compiler, which uses one.
+fn side_by_side(jobs: &[Job]) -> Result<()> {
     let next = AtomicUsize::new(0);
     let worker = || -> Result<()> {
-        while let Some((example, flags)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             // After a failure nothing more is started.
-            let said = run(example, flags).inspect_err(|_| next.store(runs.len(), Ordering::Relaxed))?;
+            let said = job().inspect_err(|_| next.store(jobs.len(), Ordering::Relaxed))?;
             println!("   {said}");
         }
         Ok(())
@@ -266,7 +267,7 @@ fn verified(example: &str, flags: &str, device: &str, reported: &str) -> Result<
 }
 
 /// A run that writes what ran when, as a trace and as a picture.
-fn timelines(device: &str) -> Result<()> {
+fn timelines(device: &str) -> Result<String> {
     for (ending, has) in [("json", &is_trace as &dyn Fn(&str) -> bool), ("svg", &is_picture)] {
         let file = target().join(format!("timeline-{device}.{ending}"));
         let mut program = Command::new(target().join("debug/examples/heat"));
@@ -277,12 +278,11 @@ fn timelines(device: &str) -> Result<()> {
             return Err(format!("heat --timeline {} --device {device} has no spans; it says: {told}", file.display()));
         }
     }
-    println!("   heat --timeline --device {device}");
-    Ok(())
+    Ok(format!("heat --timeline --device {device}"))
 }
 
 /// A run that draws its result and its steps, and one of a program without steps to show.
-fn pictures() -> Result<()> {
+fn pictures() -> Result<String> {
     let [still, film] = ["picture.png", "animation.png"].map(|name| target().join(name));
     let mut heat = Command::new(target().join("debug/examples/heat"));
     heat.args("--dims 2 --size 48 --steps 5 --png".split(' ')).arg(&still).arg("--animate").arg(&film);
@@ -296,8 +296,7 @@ fn pictures() -> Result<()> {
     }
     let mut gemm = Command::new(target().join("debug/examples").join(GALLERY));
     fails(gemm.args(["gemm", "--small", "--animate"]).arg(&film), "a program without steps to show")?;
-    println!("   heat --png --animate");
-    Ok(())
+    Ok("heat --png --animate".into())
 }
 
 fn is_trace(text: &str) -> bool {
@@ -405,16 +404,21 @@ mod tests {
 
     #[test]
     fn all_runs_are_done_and_a_failure_is_told() {
-        let runs = [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"), ("e", "5")];
-        let done = std::sync::Mutex::new(Vec::new());
-        let note = |example: &str, flags: &str| {
-            done.lock().unwrap().push(format!("{example}{flags}"));
-            if example == "f" { Err("no f".to_owned()) } else { Ok(String::new()) }
+        let done = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let jobs = |names: &[&'static str]| -> Vec<Job> {
+            let job = |name: &'static str| {
+                let done = done.clone();
+                Box::new(move || {
+                    done.lock().unwrap().push(name);
+                    if name == "f" { Err("no f".to_owned()) } else { Ok(String::new()) }
+                }) as Job
+            };
+            names.iter().map(|name| job(name)).collect()
         };
-        assert_eq!(side_by_side(&runs, note), Ok(()));
-        done.lock().unwrap().sort();
-        assert_eq!(*done.lock().unwrap(), ["a1", "b2", "c3", "d4", "e5"]);
-        assert_eq!(side_by_side(&[("a", "1"), ("f", "2"), ("c", "3")], note), Err("no f".to_owned()));
+        assert_eq!(side_by_side(&jobs(&["a", "b", "c", "d", "e"])), Ok(()));
+        done.lock().unwrap().sort_unstable();
+        assert_eq!(*done.lock().unwrap(), ["a", "b", "c", "d", "e"]);
+        assert_eq!(side_by_side(&jobs(&["a", "f", "c"])), Err("no f".to_owned()));
     }
 
     #[test]

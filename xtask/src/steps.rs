@@ -29,7 +29,6 @@ const LISTED: usize = 20;
 const STEPS: &[(&str, Step)] = &[
     ("tools", Check(tools::install)),
     ("builds anywhere", Beside(anywhere::builds)),
-    ("native forms", Beside(native::compare)),
     ("sanitizers, a sample", Beside(sanitize::sample)),
     ("format", Check(|| run(&mut command("cargo fmt --all -- --check")))),
     ("lints", Check(lints)),
@@ -45,7 +44,8 @@ const STEPS: &[(&str, Step)] = &[
     ("tests on OpenCL", Tests(on_opencl)),
     ("tests on a simulated device", Tests(on_sim)),
     ("tests on ranks", Check(|| ranks::test(FEATURES))),
-    ("examples", Check(smoke::examples)),
+    ("native forms", Check(native_forms)),
+    ("examples", Check(|| smoke::examples(FEATURES))),
 ];
 
 /// Tests of tida whose kernels run on the device that `TIDA_DEVICE` names, with the same bits on each.
@@ -121,6 +121,10 @@ fn on_opencl() -> Result<Vec<(String, Spent)>> {
 fn on_sim() -> Result<Vec<(String, Spent)>> {
     // (Sanitizers do not look at files of arrays.)
     on_device("sim", &[&ON_SIM[..], &["stores"]].concat())
+}
+
+fn native_forms() -> Result<()> {
+    native::compare(&format!("cargo build --workspace --features {FEATURES} --quiet --lib"))
 }
 
 /// What is run.
@@ -271,6 +275,6 @@ mod tests {
     fn nothing_is_built_beside_tests() {
         let last = STEPS.iter().rposition(|(_, step)| matches!(step, Beside(_)));
         let first = STEPS.iter().position(|(_, step)| matches!(step, Tests(_)));
-        assert!(last < first && beside_others().unwrap().len() == 3);
+        assert!(last < first && beside_others().unwrap().len() == 2);
     }
 }
