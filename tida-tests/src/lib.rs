@@ -8,6 +8,7 @@ pub mod several;
 
 use tida::acc::{Compile, TileAccBuilder};
 use tida::prelude::*;
+pub use tida_apart::{expect, on_cpu};
 
 /// An accelerator on the device that `TIDA_DEVICE` names, else on OpenCL; none where there is no device, unless tests
 /// must have one.
@@ -32,11 +33,6 @@ pub fn unhurried() -> TileAccBuilder {
     TileAcc::builder().pause(std::time::Duration::from_secs(600)).compile(Compile::Wait)
 }
 
-/// The reference.
-pub fn on_cpu() -> TileAcc {
-    TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap()
-}
-
 /// [`on_a_device`] with so many bytes for arrays.
 pub fn with_limit(limit: u64, look_ahead: usize) -> Option<TileAcc> {
     on_a_device(TileAcc::builder().memory_limit(limit).look_ahead(look_ahead))
@@ -48,18 +44,6 @@ pub fn value(seed: u64, at: [usize; 3]) -> f64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 0.5
-}
-
-/// Demands that something failed, with an error of this kind in three parts, whose text has all of these in it.
-#[track_caller]
-pub fn expect(result: tida::Result<()>, kind: ErrorKind, parts: &[&str]) {
-    let error = result.unwrap_err();
-    let text = error.to_string();
-    assert_eq!(error.kind(), kind, "{text}");
-    for part in parts {
-        assert!(text.contains(part), "`{part}` is not in: {text}");
-    }
-    assert!(!error.tried().is_empty() && !error.found().is_empty() && !error.advice().is_empty());
 }
 
 /// On the CPU, on a simulated device, and on the device that there is.

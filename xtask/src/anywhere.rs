@@ -95,6 +95,24 @@ fn packages(folder: &Path) -> Result<String> {
     Ok(patches)
 }
 
+/// What `cargo publish` would do, up to the upload. It asks the registry, so no step of the checks has a part in it;
+/// what it would build is built by the step "builds anywhere", from the same packages.
+pub fn publish() -> Result<()> {
+    let mut publish = command("cargo publish --workspace --dry-run --no-verify --allow-dirty --target-dir");
+    let output = publish.arg(target().join("anywhere/publish")).output();
+    let output = output.map_err(|e| format!("tried to run cargo publish; found: {e}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let left_out = PUBLISHED.iter().find(|name| !said.contains(&format!("Uploading {name} v{VERSION}")));
+    match left_out {
+        _ if !output.status.success() => Err(format!("cargo publish ended with {}:\n{said}", output.status)),
+        Some(name) => Err(format!("cargo publish does not publish {name}:\n{said}")),
+        None => {
+            println!("{} packages of version {VERSION} can be published: {}", PUBLISHED.len(), PUBLISHED.join(", "));
+            Ok(())
+        }
+    }
+}
+
 fn outside(folder: &Path) -> Result<()> {
     let patches = packages(folder)?;
     package(folder, "program", "main.rs", &program()?, "tida = \"*\"")?;
@@ -108,7 +126,7 @@ fn outside(folder: &Path) -> Result<()> {
     let lock = root().join("Cargo.lock");
     fs::copy(&lock, folder.join("Cargo.lock")).map_err(|e| format!("tried to copy {}; found: {e}", lock.display()))?;
 
-    let built = target().join("anywhere/outside");
+    let built = apart();
     fresh(&built)?;
     let log = folder.join("asked");
     // From empty beside the first. Nothing was asked, so it matters to none of the later builds, unless by a variable.
@@ -127,6 +145,20 @@ fn outside(folder: &Path) -> Result<()> {
         run(program.env("TIDA_DEVICE", "cpu").args(["run", "--quiet", "--package", name]))?;
     }
     Ok(())
+}
+
+/// The folder of all these builds, which is not that of the tests: they run beside others. What several of them are
+/// made of is built once.
+fn apart() -> PathBuf {
+    target().join("anywhere/outside")
+}
+
+/// A call of cargo that builds there, without optimisation: what it builds is not run, or for a second.
+fn builds_apart(line: &str) -> Command {
+    let mut cargo = command(line);
+    cargo.env("CARGO_TARGET_DIR", apart()).env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "false");
+    cargo
 }
 
 /// Makes sure that a build begins with nothing.
@@ -184,8 +216,8 @@ fn other_system(system: &str) -> Result<()> {
         return Ok(());
     }
     println!("{system}");
-    let mut check = command("cargo check --quiet --package tida --target");
-    // In the folder of all else: macros are built for this system, as they were for the lints of features.
+    let mut check = builds_apart("cargo check --quiet --package tida --target");
+    // (Macros are built for this system, as they were for the features.)
     run(check.arg(system).env("RUSTFLAGS", "-D warnings"))
 }
 
@@ -219,19 +251,15 @@ pub fn features() -> Result<()> {
     }
     println!("features: none");
     // What stands for what is left out has code of its own.
-    run(&mut command("cargo clippy --quiet --package tida --no-default-features -- -D warnings"))?;
+    run(&mut builds_apart("cargo clippy --quiet --package tida --no-default-features -- -D warnings"))?;
     for feature in ["cuda", "opencl", "ndarray", "npz", "num-complex", "mpi"] {
         println!("features: {feature}");
         // The code of each has had clippy's lints, with all of them. So these are the compiler's, in half the time.
         let check = "cargo rustc --profile check --quiet --package tida --lib --no-default-features --features";
-        run(command(check).args([feature, "--", "-D", "warnings"]))?;
+        run(builds_apart(check).args([feature, "--", "-D", "warnings"]))?;
     }
-    let mut tests = command("cargo test --quiet --package tida-tests --no-default-features");
-    // Built for this alone, and run for a second.
-    for package in ["tida", "tida-kernels"] {
-        tests.args(["--config", &format!("profile.dev.package.{package}.opt-level=0")]);
-    }
-    run(tests.args(["--test", "features", "--test", "settings"]))
+    let tests = "cargo test --quiet --package tida-apart --no-default-features --test features --test settings";
+    run(&mut builds_apart(tests))
 }
 
 /// Packages of a build for the CPU alone.

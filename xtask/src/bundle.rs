@@ -16,7 +16,8 @@ const LARGEST: u64 = 60 << 20;
 /// for measuring. Without the project's commands and the macros' own tests, which are of no use without Rust.
 const BUILDS: [&str; 2] = [
     "cargo test --workspace --exclude xtask --exclude tida-derive --lib --tests --no-run --quiet \
-     --config profile.dev.package.tida-tests.opt-level=1 --message-format=json-render-diagnostics",
+     --config profile.dev.package.tida-tests.opt-level=1 --config profile.dev.package.tida-apart.opt-level=1 \
+     --message-format=json-render-diagnostics",
     "cargo build --release --package tida-suite --examples --benches --quiet \
      --message-format=json-render-diagnostics",
 ];

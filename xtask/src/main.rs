@@ -45,6 +45,8 @@ enum Command {
     Test(steps::Options),
     /// Run tests under AddressSanitizer, ThreadSanitizer and Miri, and models of the scheduler under loom
     Sanitize(sanitize::Options),
+    /// Do all that publishing the packages does but for the upload; asks crates.io
+    Publish,
     /// Build the guide with mdBook, run its code, and check the links of its pages
     Guide,
     /// Rewrite the random kernels that tests run natively and interpreted
@@ -90,6 +92,7 @@ fn main() -> std::process::ExitCode {
         Command::Soak(options) => soak::soak(&options),
         Command::Advisories => deny::advisories(),
         Command::Semver(options) => semver::check(&options),
+        Command::Publish => anywhere::publish(),
         Command::Guide => guide::build(),
         Command::GpuBundle => bundle::write(),
         Command::Plot(options) => plot::write(&options),

@@ -3,6 +3,7 @@
 //! `cargo test` runs one program after the other. Most programs end with tests that leave all cores but one without
 //! work, so that takes half as long again.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -38,46 +39,65 @@ struct Program {
     path: PathBuf,
 }
 
-/// Builds what `tests`, a call of `cargo test`, would run, and runs it with the same variables. Gives what each program
-/// took.
+/// Programs of tests that are built, and the variables that they run with.
+pub struct Programs {
+    programs: Vec<Program>,
+    variables: Vec<(OsString, OsString)>,
+}
+
+/// Builds what `tests`, a call of `cargo test`, would run.
 ///
 /// # Errors
-/// What does not build, and all programs that fail, with what they print.
-pub fn test(tests: &mut Command) -> Result<Vec<(String, Spent)>> {
+/// What does not build.
+pub fn build(tests: &mut Command) -> Result<Programs> {
     let watch = Watch::start();
     let messages = read(tests.args(["--no-run", "--message-format=json-render-diagnostics"]))?;
     let mut programs: Vec<Program> = messages.lines().filter_map(program).collect();
-    println!("   {} programs are built, {:.1} s", programs.len(), watch.spent().wall);
+    if programs.is_empty() {
+        return Err("tried to build tests; cargo built none".into());
+    }
+    let Spent { wall, processor } = watch.spent();
+    println!("   {} programs are built, {wall:.1} s, of processors {:.1} s", programs.len(), processor.unwrap_or(0.0));
     programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
     let variables = tests.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-    let variables: Vec<_> = variables.collect();
-    let libraries = libraries(&variables)?;
-    let (next, failed, took) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-    let work = || {
-        while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut run = Command::new(&program.path);
-            run.envs(variables.iter().cloned()).env("LD_LIBRARY_PATH", &libraries).current_dir(&program.folder);
-            // What cargo says to what it runs, and what trybuild asks for.
-            run.env("CARGO_MANIFEST_DIR", &program.folder).env("CARGO", command("cargo").get_program());
-            run.args(["--quiet", "--test-threads=1"]);
-            match report(program, &mut run) {
-                Some(spent) => took.lock().unwrap_or_else(|e| e.into_inner()).push((program.shown(), spent)),
-                None => failed.lock().unwrap_or_else(|e| e.into_inner()).push(program.shown()),
+    Ok(Programs { programs, variables: variables.collect() })
+}
+
+impl Programs {
+    /// Runs them, several at once, with the variables of the call of cargo. Gives what each took.
+    ///
+    /// # Errors
+    /// All programs that fail, with what they print.
+    pub fn run(&self) -> Result<Vec<(String, Spent)>> {
+        let libraries = libraries(&self.variables)?;
+        let (next, failed, took) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        let work = || {
+            while let Some(program) = self.programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let mut run = Command::new(&program.path);
+                run.envs(self.variables.iter().cloned()).env("LD_LIBRARY_PATH", &libraries);
+                // What cargo says to what it runs, and what trybuild asks for.
+                run.env("CARGO_MANIFEST_DIR", &program.folder).env("CARGO", command("cargo").get_program());
+                run.current_dir(&program.folder).args(["--quiet", "--test-threads=1"]);
+                match report(program, &mut run) {
+                    Some(spent) => took.lock().unwrap_or_else(|e| e.into_inner()).push((program.shown(), spent)),
+                    None => failed.lock().unwrap_or_else(|e| e.into_inner()).push(program.shown()),
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let others = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+            for _ in 0..others {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
+        match failed.as_slice() {
+            [] => Ok(took.into_inner().unwrap_or_else(|e| e.into_inner())),
+            failed => {
+                Err(format!("{} of {} programs failed: {}", failed.len(), self.programs.len(), failed.join(", ")))
             }
         }
-    };
-    std::thread::scope(|scope| {
-        let others = std::thread::available_parallelism().map_or(1, usize::from) - 1;
-        for _ in 0..others {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
-    match failed.as_slice() {
-        [] if programs.is_empty() => Err("tried to run tests; cargo built none".into()),
-        [] => Ok(took.into_inner().unwrap_or_else(|e| e.into_inner())),
-        failed => Err(format!("{} of {} programs failed: {}", failed.len(), programs.len(), failed.join(", "))),
     }
 }
 
@@ -120,7 +140,7 @@ fn program(message: &str) -> Option<Program> {
 }
 
 /// Where libraries are found: as the tests' variables say, and rustc's own, which the tests of macros load.
-fn libraries(variables: &[(std::ffi::OsString, std::ffi::OsString)]) -> Result<std::ffi::OsString> {
+fn libraries(variables: &[(OsString, OsString)]) -> Result<OsString> {
     let sysroot = read(&mut command("rustc --print sysroot"))?;
     let said = variables.iter().find(|(name, _)| name == "LD_LIBRARY_PATH").map(|(_, value)| value.clone());
     let before = said.or_else(|| std::env::var_os("LD_LIBRARY_PATH")).unwrap_or_default();

@@ -201,7 +201,7 @@ fn quickly_built(command: &mut Command) -> &mut Command {
 /// Models of the scheduler, with every order of their threads, and faults that they have to find.
 fn loom() -> Result<Done> {
     let host = host()?;
-    let mut models = apart(command("cargo test --quiet -p tida-tests --test models"), STABLE, "--cfg tida_loom");
+    let mut models = apart(command("cargo test --quiet -p tida-apart --test models"), STABLE, "--cfg tida_loom");
     // None of them has to do with what features add.
     models.arg("--no-default-features");
     // As it is for AddressSanitizer: so macros are built once for both.
@@ -233,15 +233,15 @@ fn address(sample: bool) -> Result<Done> {
         }
         return Ok(Done::Ran);
     }
-    finds(&mut tests("-p tida-tests"), PLANTED[0])?;
+    finds(&mut tests("-p tida-apart"), PLANTED[0])?;
     all(TESTS, tests)
 }
 
 /// The package of the sample, with what its tests need: no device of OpenCL or CUDA is there, and without optimisation
 /// no kernel has vectors.
-const SAMPLE: &str = "-p tida-tests --no-default-features --features ndarray";
+const SAMPLE: &str = "-p tida-apart --no-default-features --features ndarray";
 
-/// What is planted in `tida-tests/tests/planted.rs`, and what is said of it.
+/// What is planted in `tida-apart/tests/planted.rs`, and what is said of it.
 const PLANTED: [(&str, &str); 3] = [
     ("memory_that_was_given_back_is_read", "AddressSanitizer: heap-use-after-free"),
     ("two_threads_write_one_cell", "ThreadSanitizer: data race"),
@@ -255,11 +255,11 @@ fn finds(tests: &mut Command, (planted, said): (&str, &str)) -> Result<()> {
 
 /// The chosen tests and unit tests on the CPU, and those of the scheduler on a simulated device.
 fn all(names: &[&str], tests: impl Fn(&str) -> Command) -> Result<Done> {
-    let both = || tests("-p tida -p tida-kernels -p tida-tests --no-fail-fast --lib");
+    let both = || tests("-p tida -p tida-kernels -p tida-tests -p tida-apart --no-fail-fast --lib");
     let mut on_cpu = both();
     with_tests(&mut on_cpu, names);
     run(&mut on_cpu)?;
-    let mut on_sim = tests("-p tida-tests --no-fail-fast");
+    let mut on_sim = tests("-p tida-tests -p tida-apart --no-fail-fast");
     with_tests(&mut on_sim, &ON_SIM);
     run(on_sim.env("TIDA_DEVICE", "sim"))?;
     Ok(Done::Ran)
@@ -338,7 +338,7 @@ fn thread() -> Result<Done> {
         tests.env("TSAN_OPTIONS", options);
         tests
     };
-    finds(&mut tests("-p tida-tests"), PLANTED[1])?;
+    finds(&mut tests("-p tida-apart"), PLANTED[1])?;
     all(TESTS_OF_THREADS, tests)
 }
 
@@ -362,8 +362,8 @@ fn miri() -> Result<Done> {
         tests.args(packages.split_whitespace());
         tests
     };
-    finds(&mut tests("-p tida-tests"), PLANTED[2])?;
+    finds(&mut tests("-p tida-apart"), PLANTED[2])?;
     run(tests("-p tida --lib --").args(UNITS_OF_MIRI))?;
-    run(&mut tests("-p tida-tests --test interpreted"))?;
+    run(&mut tests("-p tida-apart --test interpreted"))?;
     Ok(Done::Ran)
 }

@@ -13,11 +13,11 @@ use Step::{Beside, Check, Tests};
 #[derive(Clone, Copy)]
 enum Step {
     Check(fn() -> Result<()>),
-    /// Builds into a folder of its own, so that it runs beside the checks that follow: compilers often have work for
-    /// one processor alone. Tests do not start before it has ended.
+    /// Runs beside the checks that follow: compilers often have work for one processor alone. It builds into a folder
+    /// of its own, or finds all built. Tests are built beside it too, but none starts before it has ended.
     Beside(fn() -> Result<()>),
-    /// Runs programs of tests, and gives what each took.
-    Tests(fn() -> Result<Vec<(String, Spent)>>),
+    /// Builds the programs of this call of `cargo test`, and runs them.
+    Tests(fn() -> Command),
 }
 
 /// Features that are off by default, and tested.
@@ -29,22 +29,27 @@ const LISTED: usize = 20;
 const STEPS: &[(&str, Step)] = &[
     ("tools", Check(tools::install)),
     ("builds anywhere", Beside(anywhere::builds)),
+    ("features", Beside(anywhere::features)),
+    ("other systems", Beside(anywhere::systems)),
     ("sanitizers, a sample", Beside(sanitize::sample)),
     ("format", Check(|| run(&mut command("cargo fmt --all -- --check")))),
     ("lints", Check(lints)),
     ("licences", Check(deny::check)),
     ("words", Check(words::check)),
-    ("features", Check(anywhere::features)),
-    ("other systems", Check(anywhere::systems)),
     ("docs", Check(docs)),
     ("interface", Check(interface::check)),
-    ("tests", Tests(|| programs::test(tests().args(["--lib", "--bins", "--tests"])))),
+    ("tests", Tests(all_tests)),
+    ("native forms", Beside(native_forms)),
+    ("tests in the docs", Beside(|| run(tests().arg("--doc")))),
     ("every value of f32", Check(|| run(tests().args(["--lib", "every_f32", "--", "--ignored"])))),
-    ("tests in the docs", Check(|| run(tests().arg("--doc")))),
-    ("tests on OpenCL", Tests(on_opencl)),
-    ("tests on a simulated device", Tests(on_sim)),
+    ("tests on OpenCL", Tests(|| on_device("opencl", &ON_ANY_DEVICE))),
+    // (Sanitizers do not look at files of arrays.)
+    ("tests on a simulated device", Tests(|| on_device("sim", &[&ON_SIM[..], &["stores"]].concat()))),
     ("tests on ranks", Check(|| ranks::test(FEATURES))),
-    ("native forms", Check(native_forms)),
+    (
+        "native forms",
+        Check(|| native::compare(&format!("cargo build --workspace --features {FEATURES} --quiet --lib"))),
+    ),
     ("examples", Check(|| smoke::examples(FEATURES))),
 ];
 
@@ -105,22 +110,20 @@ fn tests() -> Command {
     tests
 }
 
+fn all_tests() -> Command {
+    let mut tests = tests();
+    tests.args(["--lib", "--bins", "--tests"]);
+    tests
+}
+
 /// A second run of programs that are built already: `-p tida` would choose other features and build anew.
-fn on_device(device: &str, names: &[&str]) -> Result<Vec<(String, Spent)>> {
+fn on_device(device: &str, names: &[&str]) -> Command {
     let mut tests = tests();
     for name in names {
         tests.args(["--test", name]);
     }
-    programs::test(tests.env("TIDA_DEVICE", device))
-}
-
-fn on_opencl() -> Result<Vec<(String, Spent)>> {
-    on_device("opencl", &ON_ANY_DEVICE)
-}
-
-fn on_sim() -> Result<Vec<(String, Spent)>> {
-    // (Sanitizers do not look at files of arrays.)
-    on_device("sim", &[&ON_SIM[..], &["stores"]].concat())
+    tests.env("TIDA_DEVICE", device);
+    tests
 }
 
 fn native_forms() -> Result<()> {
@@ -149,23 +152,24 @@ fn one(only: &str) -> Result<()> {
         let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("tried to run one step; found no such name; the steps are: {}", names.join(", ")));
     };
-    done(name, *step)?.print();
+    done(name, *step, &mut None)?.print();
     Ok(())
 }
 
 fn all() -> Result<()> {
     let (watch, mut took) = (Watch::start(), Took::default());
-    let mut beside = None;
-    for (name, step) in STEPS {
+    let (mut next, mut beside) = (0, None);
+    while let Some((name, step)) = STEPS.get(next) {
         match step {
-            // All of them, one after the other.
-            Beside(_) if beside.is_none() => beside = Some(Side::start(beside_others()?)),
-            Beside(_) => {}
-            Tests(_) => {
-                took.add(beside.take().map_or(Ok(Took::default()), Side::end)?);
-                took.add(done(name, *step)?);
+            Beside(_) => {
+                let group = beside_others(&STEPS[next..])?;
+                next += group.len();
+                beside = Some(Side::start(group));
             }
-            Check(_) => took.add(done(name, *step)?),
+            Check(_) | Tests(_) => {
+                next += 1;
+                took.add(done(name, *step, &mut beside)?);
+            }
         }
     }
     took.print();
@@ -195,19 +199,25 @@ impl Took {
     }
 }
 
-/// Does one step.
-fn done(name: &str, step: Step) -> Result<Took> {
+/// Does one step. What runs beside it ends before programs of tests run.
+fn done(name: &str, step: Step, beside: &mut Option<Side>) -> Result<Took> {
     println!("\n== {name}");
-    let watch = Watch::start();
+    let (watch, mut took) = (Watch::start(), Took::default());
+    let failed = |message| format!("the step `{name}` failed: {message}");
     let ran = match step {
         Check(check) | Beside(check) => check().map(|()| Vec::new()),
-        Tests(tests) => tests(),
+        Tests(tests) => {
+            let programs = programs::build(&mut tests()).map_err(failed)?;
+            took.add(beside.take().map_or(Ok(Took::default()), Side::end)?);
+            programs.run()
+        }
     };
-    let ran = ran.map_err(|message| format!("the step `{name}` failed: {message}"))?;
+    let ran = ran.map_err(failed)?;
     let spent = watch.spent();
     println!("== {name}: ok, {:.1} s", spent.wall);
-    let programs = ran.into_iter().map(|(program, spent)| (format!("{name}: {program}"), spent));
-    Ok(Took { steps: vec![(name.to_owned(), spent)], programs: programs.collect() })
+    let programs = ran.into_iter().map(|(program, spent)| (format!("{name}: {program}"), spent)).collect();
+    took.add(Took { steps: vec![(name.to_owned(), spent)], programs });
+    Ok(took)
 }
 
 /// Steps that run beside others, one after the other, each as a command of its own.
@@ -235,15 +245,15 @@ impl Side {
     }
 }
 
-/// The steps that run so.
-fn beside_others() -> Result<Vec<(&'static str, Command)>> {
+/// Those that these begin with.
+fn beside_others(steps: &[(&'static str, Step)]) -> Result<Vec<(&'static str, Command)>> {
     let this = std::env::current_exe().map_err(|e| format!("tried to find this program; found: {e}"))?;
     let command = |name| {
         let mut command = Command::new(&this);
         command.args(["test", "--only", name]).current_dir(root());
         (name, command)
     };
-    Ok(STEPS.iter().filter(|(_, step)| matches!(step, Beside(_))).map(|(name, _)| command(*name)).collect())
+    Ok(steps.iter().take_while(|(_, step)| matches!(step, Beside(_))).map(|(name, _)| command(*name)).collect())
 }
 
 #[cfg(test)]
@@ -272,9 +282,20 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_built_beside_tests() {
-        let last = STEPS.iter().rposition(|(_, step)| matches!(step, Beside(_)));
-        let first = STEPS.iter().position(|(_, step)| matches!(step, Tests(_)));
-        assert!(last < first && beside_others().unwrap().len() == 2);
+    fn what_runs_beside_others_ends_before_tests() {
+        let (mut groups, mut open) = (Vec::new(), false);
+        for (number, (_, step)) in STEPS.iter().enumerate() {
+            match step {
+                Beside(_) if !open => {
+                    groups.push(beside_others(&STEPS[number..]).unwrap().len());
+                    open = true;
+                }
+                // Only after one that ended is there room for another.
+                Beside(_) => assert!(matches!(STEPS[number - 1].1, Beside(_))),
+                Tests(_) => open = false,
+                Check(_) => {}
+            }
+        }
+        assert_eq!((groups, open), (vec![4, 2], false));
     }
 }

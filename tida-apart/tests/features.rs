@@ -3,7 +3,7 @@
 
 use tida::prelude::*;
 
-use tida_tests::on_cpu;
+use tida_apart::on_cpu;
 
 /// Heat on a torus by plain loops.
 fn plain(steps: usize) -> Vec<f64> {
@@ -59,7 +59,7 @@ fn a_device_that_is_not_in_the_build_names_its_feature() {
         if !built {
             let parts =
                 [&*format!("without its feature `{feature}`"), &format!("add \"{feature}\" to the features of tida")];
-            tida_tests::expect(TileAcc::builder().device(device).build().map(drop), ErrorKind::Device, &parts);
+            tida_apart::expect(TileAcc::builder().device(device).build().map(drop), ErrorKind::Device, &parts);
         }
     }
     // What is chosen by itself is there.

@@ -8,7 +8,7 @@ use tida::acc::TileAccBuilder;
 use tida::prelude::*;
 use tida::{Cache, Fuse, SimDevice};
 
-use tida_tests::expect;
+use tida_apart::expect;
 
 /// What a setting that cannot be leads to: an error with all of these in its text, before anything starts.
 #[track_caller]
@@ -35,7 +35,7 @@ fn program(acc: &TileAcc) -> tida::Result<Vec<f64>> {
 /// That a program runs with a setting as it does without.
 #[track_caller]
 fn runs(builder: TileAccBuilder) {
-    let wanted = program(&tida_tests::on_cpu()).unwrap();
+    let wanted = program(&tida_apart::on_cpu()).unwrap();
     assert_eq!(program(&builder.threads(2).build().unwrap()).unwrap(), wanted);
 }
 
@@ -170,7 +170,7 @@ fn devices_that_cannot_be_simulated() {
 
 #[test]
 fn tiles_that_cannot_be() {
-    for acc in [tida_tests::on_cpu(), on(Device::Sim).threads(2).build().unwrap()] {
+    for acc in [tida_apart::on_cpu(), on(Device::Sim).threads(2).build().unwrap()] {
         let u = TileArray::<f64, 2>::builder([12, 70]).ghost(1).build(&acc).unwrap();
         let mut next = u.like().unwrap();
         let mut over = |tiles: TileIter<2>| -> tida::Result<()> {
@@ -202,7 +202,7 @@ fn tiles_that_cannot_be() {
 
 #[test]
 fn arrays_that_cannot_be() {
-    let acc = tida_tests::on_cpu();
+    let acc = tida_apart::on_cpu();
     let builder = |cells: [usize; 2]| TileArray::<f64, 2>::builder(cells);
     let wrong = |found: tida::Result<TileArray<f64, 2>>, kind: ErrorKind, part: &str| {
         expect(found.map(drop), kind, &["build an array of f64 with shape", part]);
