@@ -1,12 +1,10 @@
 //! Files of several ranks, which are threads here: the bits of one process, on any number of ranks.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use support::{Arrays, Folder};
+use crate::support::{Arrays, Folder};
 use tida::ErrorKind;
 use tida::acc::FakeRank;
 use tida::prelude::*;

@@ -1,14 +1,12 @@
 //! Disks that fail, files that are damaged, and calls that do not go together.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
-use support::Folder;
+use crate::support::Folder;
 use tida::ErrorKind;
 use tida::prelude::*;
 use tida_io::{ArrayInfo, Error, Part, RegionSink, Snapshot, Snapshots, vtk, zarr};

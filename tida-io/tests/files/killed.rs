@@ -1,12 +1,10 @@
 //! Programs that are killed while they write, and started again: what counts is whole.
 
-mod support;
-
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Folder, python};
+use crate::support::{Folder, python};
 use tida::prelude::*;
 #[cfg(feature = "netcdf")]
 use tida_io::netcdf;
@@ -192,7 +190,7 @@ fn killed_programs_leave_whole_snapshots_alone() {
     killed(4);
 }
 
-/// `cargo test -p tida-io --test killed -- --ignored --nocapture`
+/// `cargo test -p tida-io --test files -- --ignored --nocapture`
 #[test]
 #[ignore = "takes a minute"]
 fn killed_fifty_times() {

@@ -1,9 +1,7 @@
 //! Files of NetCDF that tida writes and reads, and those of Python's `netCDF4`, `h5py` and `xarray`.
 #![cfg(feature = "netcdf")]
 
-mod support;
-
-use support::{Arrays, Folder, SHAPE, python};
+use crate::support::{Arrays, Folder, SHAPE, python};
 use tida::ErrorKind;
 use tida::num_complex::Complex64;
 use tida::prelude::*;

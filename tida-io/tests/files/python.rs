@@ -3,9 +3,7 @@
 //! The packages lie in the folder that `TIDA_PYTHON` names; without it the tests are skipped, unless
 //! `TIDA_REQUIRE_PYTHON` is set.
 
-mod support;
-
-use support::{Arrays, Folder, python};
+use crate::support::{Arrays, Folder, python};
 use tida::num_complex::Complex64;
 use tida::prelude::*;
 use tida_io::{vtk, zarr};
