@@ -46,10 +46,6 @@ const STEPS: &[(&str, Step)] = &[
     // (Sanitizers do not look at files of arrays.)
     ("tests on a simulated device", Tests(|| on_device("sim", &[&ON_SIM[..], &["stores"]].concat()))),
     ("tests on ranks", Check(|| ranks::test(FEATURES))),
-    (
-        "native forms",
-        Check(|| native::compare(&format!("cargo build --workspace --features {FEATURES} --quiet --lib"))),
-    ),
     ("examples", Check(|| smoke::examples(FEATURES))),
 ];
 
