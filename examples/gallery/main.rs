@@ -84,6 +84,7 @@ const PROGRAMS: &[Program] = &[
     lbm2d::PROGRAM,
     matrix_add::PROGRAM,
     multigrid::PROGRAM,
+    multigrid::INJECTION,
     multigrid::RED_BLACK,
     nbody::PROGRAM,
     nbody_groups::PROGRAM,

@@ -1,5 +1,6 @@
 //! Multigrid for Poisson's equation in a cube: V-cycles with four sweeps of weighted Jacobi before and after each
-//! coarser grid, or with two of red-black Gauss-Seidel in place (`multigrid_red_black`).
+//! coarser grid, or with two of red-black Gauss-Seidel in place (`multigrid_red_black`; `multigrid_injection`, which goes
+//! down by taking every second node alone).
 //!
 //! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser
 //! grid. The way down weights the 27 nodes around (full weighting, `fine`), the way up takes the mean of the coarse
@@ -29,7 +30,7 @@ pub const PROGRAM: Program = Program {
     },
     small: "--size 17 --steps 6",
     input: false,
-    run: |settings| run(settings, Smoother::Jacobi),
+    run: |settings| run(settings, Scheme { smoother: Smoother::Jacobi, down: Down::FullWeighting }),
 };
 
 /// The same with another smoother.
@@ -39,9 +40,37 @@ pub const RED_BLACK: Program = Program {
         about: "V-cycles as those of multigrid, smoothed by red-black Gauss-Seidel in place",
         ..PROGRAM.example
     },
-    run: |settings| run(settings, Smoother::RedBlack),
+    run: |settings| run(settings, Scheme { smoother: Smoother::RedBlack, down: Down::FullWeighting }),
     ..PROGRAM
 };
+
+/// The same with another way down.
+pub const INJECTION: Program = Program {
+    example: Example {
+        name: "multigrid_injection",
+        about: "V-cycles as those of multigrid_red_black, with half the residual of every second node on the way down",
+        ..PROGRAM.example
+    },
+    run: |settings| run(settings, Scheme { smoother: Smoother::RedBlack, down: Down::HalfInjection }),
+    ..PROGRAM
+};
+
+/// What V-cycles are made of.
+#[derive(Clone, Copy)]
+pub struct Scheme {
+    pub smoother: Smoother,
+    pub down: Down,
+}
+
+/// What the next coarser grid has for its charge.
+#[derive(Clone, Copy)]
+pub enum Down {
+    /// The mean of the residual of the 27 nodes around, the nearer ones weigh more.
+    FullWeighting,
+    /// Half the residual of the node. After red-black Gauss-Seidel that of nodes with an odd sum of coordinates is 0,
+    /// so half of that of the others is the mean.
+    HalfInjection,
+}
 
 /// What brings each node nearer to what its neighbours say.
 #[derive(Clone, Copy)]
@@ -84,18 +113,18 @@ struct Level {
     r: TileArray<f64, 3>,
     /// The square of the distance between two nodes.
     h2: f64,
-    smoother: Smoother,
+    scheme: Scheme,
     /// On the way from the next finer grid and back: an array of its nodes that is cut as this grid is, if it is not.
     between: Option<TileArray<f64, 3>>,
 }
 
-/// The next finer grid, if there is one, and how all are smoothed.
-type Finer<'a> = (Option<&'a Level>, Smoother);
+/// The next finer grid, if there is one, and the scheme of all.
+type Finer<'a> = (Option<&'a Level>, Scheme);
 
 impl Level {
     /// A grid of `n` nodes along each axis, all 0; the next finer one has been made. The last axis is cut at multiples
     /// of 64, which have no halves: coarser grids are not cut there.
-    fn new(settings: &Settings, acc: &TileAcc, n: usize, (finer, smoother): Finer<'_>) -> Result<Level> {
+    fn new(settings: &Settings, acc: &TileAcc, n: usize, (finer, scheme): Finer<'_>) -> Result<Level> {
         let last = if finer.is_some() { 1 } else { settings.regions[2] };
         let regions = [settings.regions[0], settings.regions[1], last];
         let builder = |n: usize| TileArray::builder([n; 3]).regions_at_most(regions, [4, 4, 64]).ghost(settings.ghost);
@@ -111,7 +140,7 @@ impl Level {
             f: array()?,
             r: array()?,
             h2: 1.0 / ((n - 1) * (n - 1)) as f64,
-            smoother,
+            scheme,
             between: None,
         };
         if let Some(finer) = finer.filter(|finer| finer.u.regions() != level.u.regions()) {
@@ -123,7 +152,7 @@ impl Level {
 
     /// Sweeps that bring each node nearer to what its neighbours say.
     fn smooth(&mut self, tile_size: [usize; 3]) -> Result<()> {
-        match self.smoother {
+        match self.scheme.smoother {
             Smoother::Jacobi => self.smooth_apart(tile_size),
             Smoother::RedBlack => self.smooth_in_place(tile_size),
         }
@@ -199,6 +228,19 @@ impl Level {
             }
             None => &mut finer.r,
         };
+        if let Down::HalfInjection = self.scheme.down {
+            for tile in inner(&self.u, tile_size) {
+                compute(
+                    &tile,
+                    (&mut self.f, &mut self.u, fine(&*from)),
+                    kernel!(|f, u, r, at| {
+                        f[at] = 0.5 * r[[2 * at[0], 2 * at[1], 2 * at[2]]];
+                        u[at] = 0.0;
+                    }),
+                )?;
+            }
+            return Ok(());
+        }
         from.fill_ghosts()?;
         for tile in inner(&self.u, tile_size) {
             compute(
@@ -287,7 +329,7 @@ fn cycle(levels: &mut [Level], tile_size: [usize; 3]) -> Result<()> {
     fine.smooth(tile_size)
 }
 
-fn run(settings: &Settings, smoother: Smoother) -> Result<()> {
+fn run(settings: &Settings, scheme: Scheme) -> Result<()> {
     let n = settings.shape[0];
     if n < 3 || !(n - 1).is_power_of_two() {
         let found = format!("{n} nodes along each axis");
@@ -297,7 +339,7 @@ fn run(settings: &Settings, smoother: Smoother) -> Result<()> {
     let sizes = std::iter::successors(Some(n), |n| (*n > 3).then_some(n / 2 + 1));
     let mut levels: Vec<Level> = Vec::new();
     for n in sizes {
-        levels.push(Level::new(settings, &acc, n, (levels.last(), smoother))?);
+        levels.push(Level::new(settings, &acc, n, (levels.last(), scheme))?);
     }
     levels[0].u.fill(|at| guess(n, at))?;
     levels[0].f.fill(|at| charge(n, at))?;
@@ -320,7 +362,7 @@ fn run(settings: &Settings, smoother: Smoother) -> Result<()> {
     settings.draw(settings.steps, || Ok(plot))?;
     let u = &levels[0].u;
     let found = || Ok([u.read_box(u.domain())?, squares.clone()].concat());
-    settings.finish_with(u, settings.steps, seconds, found, || multigrid_plain::solved(n, settings.steps, smoother))?;
+    settings.finish_with(u, settings.steps, seconds, found, || multigrid_plain::solved(n, settings.steps, scheme))?;
     if settings.verify { converged(settings, u, &squares) } else { Ok(()) }
 }
 

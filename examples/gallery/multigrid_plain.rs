@@ -1,6 +1,6 @@
 //! The V-cycles of `multigrid` by plain loops.
 
-use crate::multigrid::{SWEEPS, Smoother, TWICE, charge, guess};
+use crate::multigrid::{Down, SWEEPS, Scheme, Smoother, TWICE, charge, guess};
 use crate::plain;
 
 /// A grid of `n` nodes along each axis.
@@ -63,8 +63,13 @@ impl Level {
         }
     }
 
-    fn restrict(&mut self, fine: &Level) {
+    fn restrict(&mut self, fine: &Level, down: Down) {
         for (p, at) in self.inner() {
+            if let Down::HalfInjection = down {
+                let [k, j, i] = at.map(|at| 2 * at);
+                (self.f[p], self.u[p]) = (0.5 * fine.r[(k * fine.n + j) * fine.n + i], 0.0);
+                continue;
+            }
             let mut sum = 0.0;
             for near in 0..27 {
                 let off = [near / 9, near / 3 % 3, near % 3];
@@ -90,20 +95,20 @@ impl Level {
     }
 }
 
-fn cycle(levels: &mut [Level], smoother: Smoother) {
+fn cycle(levels: &mut [Level], scheme: Scheme) {
     let Some((fine, coarser)) = levels.split_first_mut() else { return };
-    fine.smooth(smoother);
+    fine.smooth(scheme.smoother);
     if let Some(coarse) = coarser.first_mut() {
         fine.find_residual();
-        coarse.restrict(fine);
-        cycle(coarser, smoother);
+        coarse.restrict(fine, scheme.down);
+        cycle(coarser, scheme);
         fine.correct(&coarser[0]);
     }
-    fine.smooth(smoother);
+    fine.smooth(scheme.smoother);
 }
 
 /// The solution after some cycles, and the squares of the residual after each.
-pub fn solved(n: usize, cycles: u64, smoother: Smoother) -> Vec<f64> {
+pub fn solved(n: usize, cycles: u64, scheme: Scheme) -> Vec<f64> {
     let sizes = std::iter::successors(Some(n), |n| (*n > 3).then_some(n / 2 + 1));
     let mut levels: Vec<Level> = sizes.map(Level::new).collect();
     for p in 0..n * n * n {
@@ -112,7 +117,7 @@ pub fn solved(n: usize, cycles: u64, smoother: Smoother) -> Vec<f64> {
     }
     let mut squares = Vec::new();
     for _ in 0..cycles {
-        cycle(&mut levels, smoother);
+        cycle(&mut levels, scheme);
         levels[0].find_residual();
         squares.push(plain::sum(levels[0].r.chunks(n).map(|row| row.iter().map(|r| r * r).collect())));
     }

@@ -125,6 +125,12 @@ const GALLERY: &[Shown] = &[
         "Multigrid for Poisson's equation in a cube: the residual after each V-cycle.",
     ),
     shown(
+        "multigrid_injection",
+        "--size 33 --steps 10",
+        "The same, smoothed by red-black Gauss-Seidel, with every second node taken on the way down: the residual after \
+         each V-cycle.",
+    ),
+    shown(
         "multigrid_red_black",
         "--size 33 --steps 10",
         "The same, smoothed by red-black Gauss-Seidel in place: the residual after each V-cycle.",

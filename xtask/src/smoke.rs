@@ -63,6 +63,8 @@ pub const RUNS: &[(&str, &str)] = &[
     ("gallery", "matrix_add --small --regions 4 --dtype f64"),
     ("gallery", "multigrid --small --regions 2x3x1"),
     ("gallery", "multigrid --small --regions 4 --memory-limit 250000"),
+    ("gallery", "multigrid_injection --small --regions 2x3x1"),
+    ("gallery", "multigrid_injection --small --regions 4 --memory-limit 250000"),
     ("gallery", "multigrid_red_black --small --regions 2x3x1"),
     ("gallery", "multigrid_red_black --small --regions 4 --memory-limit 250000"),
     ("gallery", "nbody --small --regions 2"),
@@ -106,7 +108,7 @@ const NO_PROGRAMS: [&str; 7] =
     ["main", "plain", "euler_plain", "lattice", "lattice_plain", "multigrid_plain", "seismic_plain"];
 
 /// Programs that share a file with another one.
-const BESIDE_OTHERS: [&str; 1] = ["multigrid_red_black"];
+const BESIDE_OTHERS: [&str; 2] = ["multigrid_injection", "multigrid_red_black"];
 
 /// Devices that every example runs on; PoCL makes OpenCL run on any machine.
 const DEVICES: [&str; 2] = ["cpu", "opencl"];
