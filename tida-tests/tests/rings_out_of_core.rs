@@ -5,6 +5,7 @@
 #![cfg(feature = "ndarray")]
 
 use tida::prelude::*;
+use tida::{Fuse, SimDevice};
 
 use tida_tests::on_a_device;
 
@@ -138,4 +139,59 @@ fn ghosts_of_an_earlier_chain_are_there() {
         }
         [u, next, wall, seen]
     });
+}
+
+/// The ghosts of an array that one chain has filled on the unwrapped axis alone. That chain ends while a sweep gets its
+/// place in it, since steps that are held back give their room then, and the sweep opens another one.
+#[test]
+fn ghosts_of_a_chain_that_ends_while_work_gets_its_place_are_there() {
+    type Array = TileArray<f32, 2>;
+    fn step(to: &mut Array, from: &mut Array) {
+        from.fill_ghosts().unwrap();
+        for tile in TileIter::new(&*from) {
+            compute(&tile, (&mut *to, &*from), kernel!(|to, u, at| to[at] = 0.5 * u[at] + u[at - [1, 1]])).unwrap();
+        }
+    }
+    let run = |acc: &TileAcc| {
+        let array = |n: usize, along: usize| {
+            let builder = Array::builder([13, 36]).regions([3, 1]).ghost([2, along]).boundary(Boundary::Periodic);
+            let mut array = builder.build(acc).unwrap();
+            array.fill(|[j, i]| ((j * 36 + i) * 7 % 101 + n * 13) as f32).unwrap();
+            array
+        };
+        let (mut seen, mut u, mut next, mut other) = (array(0, 1), array(1, 1), array(2, 2), array(3, 2));
+        {
+            // It leaves first when a chain takes room.
+            let mut there = Array::builder([13, 36]).build(acc).unwrap();
+            there.copy_from(&u).unwrap();
+            for tile in TileIter::new(&there) {
+                compute(&tile, &mut there, kernel!(|u, at| u[at] = u[at] / 2.0 + 5.0)).unwrap();
+            }
+            u.copy_from(&there).unwrap();
+        }
+        step(&mut next, &mut u);
+        step(&mut u, &mut next);
+        other.fill_ghosts().unwrap();
+        for tile in TileIter::new(&other) {
+            compute(&tile, (&mut seen, &other), kernel!(|seen, u, at| seen[at] = u[at] + u[at + [1, -1]])).unwrap();
+        }
+        seen.fill_ghosts().unwrap();
+        for tile in TileIter::new(&seen) {
+            compute(&tile, (&mut next, &seen), kernel!(|next, u, at| next[at] = u[at - [1, 0]] + u[at + [0, 1]]))
+                .unwrap();
+        }
+        next.read_box(next.domain()).unwrap()
+    };
+    let expected = run(&TileAcc::builder().device(Device::Cpu).threads(1).build().unwrap());
+    let mut streamed = 0;
+    for limit in (28_672..34_816).step_by(512) {
+        let builder = TileAcc::builder().threads(1).memory_limit(limit as u64).join(false);
+        let builder = builder.fuse(Fuse::Steps(5)).pause(std::time::Duration::from_secs(600));
+        let sim = builder.clone().simulate(SimDevice::new()).build().ok();
+        for acc in [sim, on_a_device(builder)].into_iter().flatten() {
+            assert_eq!(run(&acc), expected, "{:?} with room for {limit} bytes", acc.device());
+            streamed += acc.stats().passes;
+        }
+    }
+    assert!(streamed > 0);
 }

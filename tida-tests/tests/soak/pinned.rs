@@ -243,3 +243,26 @@ fn a_clone_has_the_planes_of_neighbours_and_their_ghosts() {
     ";
     holds_on_devices(text, 1);
 }
+
+/// Once wrong: a chain was chosen for a sweep, and then ended, since steps that were held back had to give their room.
+/// The sweep opened another chain, which read ghosts that the first one had filled on the unwrapped axis alone, as the
+/// host had them.
+#[test]
+fn ghosts_of_a_chain_that_ends_too_early_are_there() {
+    let text = "
+        program of=f32 shape=13,36 regions=3,1 seed=4176946623
+        on place=sim threads=4 ahead=256 room=4 fuse=5 unhurried=1 one_engine=1
+        array ghost=2:2,1:1 faces=periodic:periodic,fixed:fixed
+        array ghost=2:2,1:1 faces=periodic:periodic,fixed:fixed
+        array ghost=2:2,2:2 faces=periodic:periodic,periodic:periodic
+        array ghost=2:2,2:2 faces=periodic:periodic,periodic:periodic
+        recut of=1 regions=1
+        repeat times=2
+          star arrays=2,1 value=0
+          swap a=1 b=2
+        end
+        corners arrays=0,3 value=0
+        tilt arrays=2,0 value=0
+    ";
+    holds_on_devices(text, 1);
+}

@@ -286,6 +286,11 @@ impl Tracker {
         self.due.swap(due, Ordering::Relaxed)
     }
 
+    /// Whether its ghosts were filled in a chain that did not set all of them on the host.
+    pub(crate) fn is_due(&self) -> bool {
+        self.due.load(Ordering::Relaxed)
+    }
+
     /// Says when it was used as a whole on the device; gives the time before.
     pub(crate) fn use_at(&self, time: u64) {
         self.used.store(time, Ordering::Relaxed);

@@ -74,8 +74,6 @@ impl Core {
             self.close_chain(&mut lock(&self.recorder), tile.ends(why));
         }
         let arrays = || placing.all.iter().copied();
-        // A chain may read ghosts at the ends of an array that is new to it as the host has them.
-        self.record_host_fill(arrays().filter(|tracker| tracker.is_ring() && !self.is_chained(tracker)));
         let facts = Facts {
             on_device: tile.key.on_device,
             can: [Kind::Planes, Kind::Regions, Kind::Arriving].map(|kind| tile.can_chain(kind)),
@@ -104,6 +102,12 @@ impl Core {
         attempt: Attempt,
     ) -> Option<Place> {
         let settle = || self.record_host_fill(all.iter().copied());
+        // Planes need none of the ghosts between regions that a chain before may not have set, and a chain of planes
+        // knows by itself which of its arrays lack those beyond their ends.
+        let settle_for = |kind: Kind| match kind {
+            Kind::Planes => self.record_host_fill(wholes.iter().copied()),
+            _ => settle(),
+        };
         let whole = |kept: Kept| {
             settle();
             Place { _kept: Some(kept), ..Place::default() }
@@ -118,9 +122,7 @@ impl Core {
             }
             Attempt::Join(kind) => {
                 let kept = self.try_reserve(wholes)?;
-                if kind == Kind::Regions {
-                    settle();
-                }
+                settle_for(kind);
                 moving.iter().for_each(|tracker| self.leave_for_chain(tracker));
                 stream(kind, lock(&self.chains).room.upgrade(), kept)
             }
@@ -149,10 +151,7 @@ impl Core {
                 kept.map(whole)
             }
             Attempt::Stream(kind) => {
-                // Planes need none of the ghosts between regions that a chain before may not have set.
-                if kind != Kind::Planes {
-                    settle();
-                }
+                settle_for(kind);
                 moving.iter().for_each(|tracker| self.leave_for_chain(tracker));
                 let kept = self.make_room(device, || lacks(wholes), all, || self.try_reserve(wholes))?;
                 stream(kind, self.room_for_chains(device, all), kept)

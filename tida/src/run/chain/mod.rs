@@ -67,6 +67,9 @@ pub(crate) struct Chain {
     pub arrays: Vec<Arc<Tracker>>,
     /// Each array that is read as a whole, and is on the device while the others come and go.
     pub wholes: Vec<Arc<Tracker>>,
+    /// Numbers of the arrays whose ghosts beyond ends that belong together are filled, but not on the host: chains
+    /// before this one had no need of them there.
+    pub due: SmallVec<[usize; 4]>,
     /// Room on a device, which chains share: one of them runs at a time.
     pub room: Option<Arc<Reservation>>,
     /// Numbers of the arrays that no one looks at afterwards.
@@ -143,12 +146,14 @@ pub(crate) struct Use {
 }
 
 impl Chain {
-    /// The number of an array, which is new if it was not there.
+    /// The number of an array, which is new if it was not there. Whoever calls has recorded all that comes before.
     pub fn array(&mut self, tracker: &Arc<Tracker>) -> usize {
         let known = self.arrays.iter().position(|other| Arc::ptr_eq(other, tracker));
         known.unwrap_or_else(|| {
+            let number = self.arrays.len();
+            self.due.extend((tracker.is_due() && tracker.is_ring()).then_some(number));
             self.arrays.push(tracker.clone());
-            self.arrays.len() - 1
+            number
         })
     }
 

@@ -42,7 +42,7 @@ pub(super) fn run(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result
     let planars = planars.collect::<Result<Vec<_>, Error>>()?;
     let mut before: Vec<u64> = chain.arrays.iter().map(|tracker| written(tracker)).collect();
     let mut segments_run = || {
-        let mut due = vec![false; planars.len()];
+        let mut due: Vec<bool> = (0..planars.len()).map(|array| chain.due.contains(&array)).collect();
         let room = room(device, chain).0;
         for segment in segments(chain, &planars) {
             for part in fitting((device, room), chain, &planars, segment, results) {
