@@ -352,7 +352,8 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
         let copy = &*copied(views);
         let regions = const { V::WHOLE } && !copy.are_alone();
         if let Some(combine) = combine
-            && const { matches!(V::WAY, Way::Any) && W::PLAIN }
+            // (Known as the kernel is built: others have no loop over segments, of which none would run.)
+            && const { size_of::<R>() > 0 && matches!(V::WAY, Way::Any) && W::PLAIN && !V::CHECKED }
             && !regions
             && !to.is_null()
         {

@@ -76,10 +76,28 @@ pub(super) unsafe fn segments<V, R, const D: usize>(
     }
 }
 
-/// The first three halvings of 64 values, which `value` gives by their numbers. (No loop: the compiler makes vectors of
-/// lanes that it sees side by side.)
+/// The first three halvings of 64 values, which `value` gives by their numbers.
+///
+/// In a build for debugging it is a loop. Without optimisation it gains nothing to have 64 copies of a kernel, and they
+/// took most of the time to build a program.
 #[inline(always)]
 pub(super) fn upper<T>(combine: impl Fn(T, T) -> T, value: impl Fn(usize) -> T) -> [T; LANES] {
+    if cfg!(debug_assertions) { in_a_loop(combine, value) } else { written_out(combine, value) }
+}
+
+/// [`upper`], lane by lane.
+#[inline(always)]
+fn in_a_loop<T>(combine: impl Fn(T, T) -> T, value: impl Fn(usize) -> T) -> [T; LANES] {
+    std::array::from_fn(|lane| {
+        let [a, b, c, d, e, f, g, h]: [T; SEGMENT / LANES] = std::array::from_fn(|n| value(lane + n * LANES));
+        let [a, b, c, d] = [combine(a, e), combine(b, f), combine(c, g), combine(d, h)];
+        combine(combine(a, c), combine(b, d))
+    })
+}
+
+/// [`upper`], with no loop: the compiler makes vectors of lanes that it sees side by side.
+#[inline(always)]
+fn written_out<T>(combine: impl Fn(T, T) -> T, value: impl Fn(usize) -> T) -> [T; LANES] {
     let (combine, value) = (&combine, &value);
     [
         lane(combine, value, 0),
@@ -112,4 +130,23 @@ pub(super) fn rest<T>(combine: impl Fn(T, T) -> T, lanes: [T; LANES]) -> T {
     let InLines([a, b, c, d]) = black_box(InLines([combine(a, e), combine(b, f), combine(c, g), combine(d, h)]));
     let InLines([a, b]) = black_box(InLines([combine(a, c), combine(b, d)]));
     combine(a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts say which values met, and in which order.
+    #[test]
+    fn lanes_are_the_same_in_a_loop_and_written_out() {
+        let combine = |a: String, b: String| format!("({a} {b})");
+        let value = |n: usize| n.to_string();
+        let lanes = written_out(combine, value);
+        assert_eq!(lanes[3], "(((3 35) (19 51)) ((11 43) (27 59)))");
+        assert_eq!(in_a_loop(combine, value), lanes);
+        assert_eq!(upper(combine, value), lanes);
+        let numbers = |n: usize| 1.0 / (n as f64 - 20.3);
+        let sums = [written_out(|a, b| a + b, numbers), in_a_loop(|a, b| a + b, numbers)];
+        assert_eq!(sums[0].map(f64::to_bits), sums[1].map(f64::to_bits));
+    }
 }

@@ -114,6 +114,9 @@ pub trait StagedView<const D: usize> {
     /// How cells follow one another.
     const WAY: Way;
 
+    /// Whether accesses are checked.
+    const CHECKED: bool;
+
     /// Whether one region has all that is read of it.
     #[inline(always)]
     fn is_alone(&self) -> bool {
@@ -140,11 +143,13 @@ const fn read_only<T: Element>() -> Size {
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for View<T, D, M> {
     const SIZE: Size = read_only::<T>();
     const WAY: Way = M::WAY;
+    const CHECKED: bool = M::CHECKED;
 }
 
 impl<T: Element, M: Mode, const E: usize, const D: usize> StagedView<D> for AllView<T, E, M> {
     const SIZE: Size = read_only::<T>();
     const WAY: Way = M::WAY;
+    const CHECKED: bool = M::CHECKED;
     const WHOLE: bool = true;
     #[inline(always)]
     fn is_alone(&self) -> bool {
@@ -155,6 +160,7 @@ impl<T: Element, M: Mode, const E: usize, const D: usize> StagedView<D> for AllV
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for TableView<T, M> {
     const SIZE: Size = read_only::<T>();
     const WAY: Way = M::WAY;
+    const CHECKED: bool = M::CHECKED;
 }
 
 impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
@@ -165,6 +171,7 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
         Size { components, written: !M::CHECKED, bytes: if M::CHECKED { 0 } else { bytes } }
     };
     const WAY: Way = M::WAY;
+    const CHECKED: bool = M::CHECKED;
 
     #[inline(always)]
     fn stage(&mut self, memory: *mut u8, first: [i64; D]) {
@@ -199,6 +206,9 @@ pub trait StagedViews<const D: usize> {
 
     /// How cells follow one another.
     const WAY: Way;
+
+    /// Whether accesses are checked.
+    const CHECKED: bool;
 
     /// Whether one region has all that is read of each whole array.
     fn are_alone(&self) -> bool;
@@ -274,6 +284,7 @@ macro_rules! tuple {
             };
             const WHOLE: bool = $($a::WHOLE)||*;
             const WAY: Way = Way::Any$(.and($a::WAY))*;
+            const CHECKED: bool = $($a::CHECKED)||*;
             #[inline(always)]
             fn are_alone(&self) -> bool {
                 $(self.$n.is_alone())&&*
