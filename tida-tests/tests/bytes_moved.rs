@@ -22,6 +22,8 @@ enum Place {
     InCore(usize),
     /// As planes, with memory for this part of one array.
     Planes(u64),
+    /// As planes of arrays that lie in files, with memory for half of one.
+    Files,
     /// As regions, with memory for one of two arrays.
     Regions,
     /// Whole on the device, where they come plane by plane while work runs.
@@ -46,11 +48,12 @@ enum Use {
     FilledBetween,
 }
 
-const PLACES: [Place; 8] = [
+const PLACES: [Place; 9] = [
     Place::InCore(1),
     Place::InCore(2),
     Place::Planes(2),
     Place::Planes(4),
+    Place::Files,
     Place::Regions,
     Place::Arriving,
     Place::Both,
@@ -75,6 +78,7 @@ impl Place {
             Place::InCore(_) => sim.build(),
             Place::Both => sim.hybrid_share(0.75).build(),
             Place::Planes(part) => sim.memory_limit(all / part + 4096).build(),
+            Place::Files => sim.memory_limit(all / 2 + 4096).backed_by(std::env::temp_dir()).build(),
             Place::Regions => sim.memory_limit(all + 4096).build(),
             Place::Arriving => sim.stream_from(1u64).build(),
             Place::Host => builder.device(Device::Cpu).build(),

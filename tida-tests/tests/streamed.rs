@@ -4,6 +4,7 @@
 
 use tida::prelude::*;
 use tida::{SimDevice, Streamed, StreamedBy, TileAccBuilder, all};
+use tida_tests::folder::Folder;
 
 type Array = TileArray<f64, 2>;
 
@@ -123,4 +124,110 @@ fn nothing_of_what_has_room() {
     steps(&mut u, &mut next, 3);
     acc.sync().unwrap();
     assert!(acc.streamed().is_empty());
+}
+
+/// `next = u + 1`, in the first rows; the line of it.
+fn add_one(u: &Array, next: &mut Array, rows: i64) -> u32 {
+    for tile in TileIter::new(u).within([0, 0], [rows, 128]) {
+        compute(&tile, (&mut *next, u), kernel!(|next, u, at| next[at] = u[at] + 1.0)).unwrap();
+    }
+    line!() - 2
+}
+
+/// Arrays of one size that have no ghosts, and bytes of a row.
+fn plain(acc: &TileAcc) -> (Array, Array) {
+    let mut u = Array::builder([64, 128]).regions([4, 1]).build(acc).unwrap();
+    u.fill(|[row, column]| (row * column) as f64).unwrap();
+    let next = u.like().unwrap();
+    (u, next)
+}
+
+const ROW: u64 = 128 * 8;
+
+/// Planes that come while work runs and stay, since the host reads what becomes of them.
+#[test]
+fn arrays_that_arrive_and_the_read_that_ends_them() {
+    let acc = builder().stream_from(1u64).build().unwrap();
+    let (u, mut next) = plain(&acc);
+    let step = add_one(&u, &mut next, 64);
+    let read = line!() + 1;
+    assert_eq!(next.read_box(GridBox::new([3, 5], [4, 6])).unwrap(), [16.0]);
+    let all = acc.streamed();
+    let [report] = &all[..] else { panic!("{all:?}") };
+    assert_eq!((report.by, report.sweeps, report.passes), (StreamedBy::Arriving, 1, 1));
+    // The box that is read moves by itself.
+    assert_eq!((report.h2d_bytes, report.d2h_bytes), (64 * ROW, 0), "{report}");
+    assert_eq!(report.recorded.map(|place| place.line()), [step; 2]);
+    said(report, &["by planes that stay", &format!("streamed.rs:{read}:"), "host waits"]);
+}
+
+/// Nobody waits for a result: the arrays come as a whole before the work runs.
+#[test]
+fn arrays_that_arrive_and_a_flush() {
+    let acc = builder().stream_from(1u64).build().unwrap();
+    let (u, mut next) = plain(&acc);
+    add_one(&u, &mut next, 64);
+    let flush = line!() + 1;
+    acc.flush().unwrap();
+    acc.sync().unwrap();
+    let all = acc.streamed();
+    let [report] = &all[..] else { panic!("{all:?}") };
+    assert_eq!((report.by, report.passes, report.h2d_bytes), (StreamedBy::Arriving, 0, 64 * ROW), "{report}");
+    said(report, &["0 passes", &format!("streamed.rs:{flush}:"), "the program starts its work"]);
+}
+
+/// What was read from files and written to them, with a device behind and without one.
+#[test]
+fn arrays_in_files() {
+    let folder = Folder::new();
+    let device = builder().backed_by(&folder.0).memory_limit("96 KiB").build().unwrap();
+    let host = TileAcc::builder().threads(2).device(Device::Cpu).backed_by(&folder.0).memory_limit("96 KiB");
+    let host = host.patience(std::time::Duration::from_secs(60)).build().unwrap();
+    for acc in [device, host] {
+        let (u, mut next) = plain(&acc);
+        let before = acc.stats();
+        let step = add_one(&u, &mut next, 64);
+        acc.sync().unwrap();
+        let (all, after) = (acc.streamed(), acc.stats());
+        let report = all.last().unwrap_or_else(|| panic!("nothing streamed on {:?}", acc.device()));
+        assert_eq!((report.by, report.sweeps, report.passes), (StreamedBy::Planes, 1, 1), "{report}");
+        assert_eq!(report.recorded.map(|place| place.line()), [step; 2]);
+        let in_files =
+            (after.file_read_bytes - before.file_read_bytes, after.file_written_bytes - before.file_written_bytes);
+        assert_eq!((report.file_read_bytes, report.file_written_bytes), in_files, "{report}");
+        // Files are read and written in blocks of the disk.
+        assert!(in_files.0 >= 64 * ROW && in_files.1 >= 64 * ROW, "{report}");
+        said(report, &["bytes read from files", "bytes written to them", "host waits"]);
+    }
+}
+
+/// On the CPU, arrays that are larger than its caches.
+#[test]
+fn blocks_that_fit_a_cache() {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index3/size").unwrap_or("32768K".into());
+    let kib: usize = text.trim().trim_end_matches('K').parse().unwrap_or(usize::MAX);
+    if kib > 64 << 10 {
+        println!("skipped: {text} of cache is more than a test fills");
+        return;
+    }
+    let acc = TileAcc::builder().threads(2).device(Device::Cpu).patience(std::time::Duration::from_secs(60));
+    let acc = acc.pause(std::time::Duration::from_secs(60)).build().unwrap();
+    // Both arrays together have a quarter more than the cache.
+    let planes = kib * 1024 * 5 / 8 / (128 * 64 * 8);
+    let mut u = TileArray::<f64, 3>::builder([planes, 128, 64]).build(&acc).unwrap();
+    u.fill_value(1.0).unwrap();
+    let mut next = u.like().unwrap();
+    for _ in 0..2 {
+        for tile in TileIter::new(&u) {
+            compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[at] + 1.0)).unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    let read = line!() + 1;
+    assert_eq!(u.read_box(GridBox::new([3, 5, 7], [4, 6, 8])).unwrap(), [3.0]);
+    let all = acc.streamed();
+    let [report] = &all[..] else { panic!("{all:?}") };
+    assert_eq!((report.by, report.sweeps, report.passes), (StreamedBy::Blocks, 2, 1), "{report}");
+    assert_eq!((report.h2d_bytes, report.d2h_bytes), (0, 0));
+    said(report, &["by blocks that fit a cache", &format!("streamed.rs:{read}:"), "host waits"]);
 }

@@ -85,7 +85,7 @@ impl Drop for Handle {
         if let Some(world) = &self.world {
             // Others may wait for what is still under way here.
             if !std::thread::panicking() && self.core.threads.pool.current_thread_index().is_none() {
-                self.places.iter().for_each(|place| drop(place.core().flush()));
+                self.places.iter().for_each(|place| drop(place.core().flush(Location::caller())));
                 self.places.iter().for_each(|place| place.core().wait_for_all());
             }
             world.leave();
@@ -256,8 +256,9 @@ impl TileAcc {
 
     /// What became of work over arrays that have no room as a whole, of the last 64 times that sweeps, ghost fills and
     /// reductions ran together: in which pieces arrays came and went, in how many passes, how many bytes were copied,
-    /// and why no more work could be a part of it. Oldest first; empty if nothing streamed. It waits for nothing: call
-    /// [`TileAcc::sync`] before. Where kernels run on the CPU, it tells of arrays that do not fit the caches.
+    /// read from files and written to them, and why no more work could be a part of it. Oldest first; empty if nothing
+    /// streamed. It waits for nothing: call [`TileAcc::sync`] before. Where kernels run on the CPU, it tells of arrays
+    /// that do not fit the caches.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -296,13 +297,15 @@ impl TileAcc {
     ///
     /// # Errors
     /// [`ErrorKind::Argument`]: an accelerator that was built without [`TileAccBuilder::timeline`].
+    #[track_caller]
     pub fn timeline(&self) -> Result<Timeline, Error> {
         outside_kernels("give the timeline of an accelerator")?;
         if let [one] = self.handle.places.as_slice() {
             return one.timeline();
         }
         if !self.handle.places.is_empty() {
-            self.places().iter().try_for_each(|place| place.core().flush())?;
+            let called = Location::caller();
+            self.places().iter().try_for_each(|place| place.core().flush(called))?;
             let of = |place: &TileAcc| Ok((place.recorder()?.zero(), place.timeline()?));
             return self.places().iter().map(of).collect::<Result<Vec<_>, Error>>().map(Timeline::of_places);
         }
@@ -388,8 +391,10 @@ impl TileAcc {
     /// # Errors
     /// A call from inside a kernel. Failures of the work itself come out where its results are read, and at
     /// [`TileAcc::sync`].
+    #[track_caller]
     pub fn flush(&self) -> Result<(), Error> {
-        self.places().iter().try_for_each(|place| place.core().flush())
+        let called = Location::caller();
+        self.places().iter().try_for_each(|place| place.core().flush(called))
     }
 
     /// Waits until everything recorded has run.

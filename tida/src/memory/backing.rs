@@ -134,6 +134,11 @@ impl Backing {
         Ok(Backing { folder: folder.clone(), file, direct, starts, edges, writes, behind })
     }
 
+    /// The folder of the file.
+    pub fn folder(&self) -> &Arc<Folder> {
+        &self.folder
+    }
+
     /// Where byte `at` of a region is in the file.
     fn place(&self, region: usize, at: usize) -> u64 {
         self.starts.get(region).copied().unwrap_or(0) + at as u64

@@ -10,6 +10,8 @@ use super::place::Place;
 use super::recording::{TileWork, touch_all};
 use super::sweep::OpenSweep;
 use crate::device::ledger::Reservation;
+use crate::device::timeline::Stats;
+use crate::memory::backing::Backing;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{Next, Node, Work};
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
@@ -254,11 +256,17 @@ impl Core {
     }
 
     fn run_chain(self: Arc<Core>, mut ready: Ready) {
+        let in_files = ready.chain.arrays.iter().find_map(|tracker| tracker.storage().backing()).map(Backing::folder);
+        let in_files = in_files.cloned();
         let run = || match &self.device {
             Some(device) => chain::run(device, &ready),
             None => self.host.run(self.timeline.as_deref(), &ready),
         };
-        let counted = || self.device.as_ref().map_or_else(|| self.host.stats(), |device| device.stats());
+        let counted = || {
+            let stats = self.device.as_ref().map_or_else(|| self.host.stats(), |device| device.stats());
+            let (file_read_bytes, file_written_bytes) = in_files.as_ref().map_or((0, 0), |folder| folder.moved());
+            Stats { file_read_bytes, file_written_bytes, ..stats }
+        };
         let before = counted();
         let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
             let error = crate::error::panicked("a chain", payload);

@@ -230,10 +230,9 @@ impl Core {
     }
 
     /// See [`crate::TileAcc::flush`].
-    #[track_caller]
-    pub fn flush(self: &Arc<Core>) -> Result<(), Error> {
+    pub fn flush(self: &Arc<Core>, called: &'static Location<'static>) -> Result<(), Error> {
         outside_kernels("start everything recorded")?;
-        self.close_chain(&mut lock(&self.recorder), Ended::Flush(Location::caller()));
+        self.close_chain(&mut lock(&self.recorder), Ended::Flush(called));
         Ok(())
     }
 
@@ -251,7 +250,8 @@ impl Core {
     /// The first failure that nobody was told of, with the others.
     #[track_caller]
     pub fn sync_all(places: &[&Arc<Core>]) -> Result<(), Error> {
-        places.iter().try_for_each(|core| core.flush())?;
+        let called = Location::caller();
+        places.iter().try_for_each(|core| core.flush(called))?;
         places.iter().for_each(|core| core.wait_for_all());
         let mut all = Failures::default();
         for core in places {

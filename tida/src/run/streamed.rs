@@ -79,6 +79,10 @@ pub struct Streamed {
     pub h2d_bytes: u64,
     /// Bytes that were copied from the device meanwhile.
     pub d2h_bytes: u64,
+    /// Bytes that were read meanwhile from files that have the values of arrays.
+    pub file_read_bytes: u64,
+    /// Bytes that were written to them meanwhile.
+    pub file_written_bytes: u64,
     /// The lines that recorded the first and the last of the work.
     pub recorded: [&'static Location<'static>; 2],
     /// Why no more work could be a part of it, with the line that was the reason.
@@ -99,10 +103,14 @@ impl fmt::Display for Streamed {
             0 => String::new(),
             n => format!(" and {}", number(n, "reduction", "reductions")),
         };
+        let files = match (self.file_read_bytes, self.file_written_bytes) {
+            (0, 0) => String::new(),
+            (read, written) => format!(", {read} bytes read from files, {written} bytes written to them"),
+        };
         write!(
             f,
-            "{} and {}{and}, recorded at {first} to {last}: {} by {pieces}, {} bytes to the device, {} bytes back; \
-             ended as {}",
+            "{} and {}{and}, recorded at {first} to {last}: {} by {pieces}, {} bytes to the device, {} bytes back\
+             {files}; ended as {}",
             number(self.sweeps, "sweep", "sweeps"),
             number(self.ghost_fills, "ghost fill", "ghost fills"),
             number(self.passes, "pass", "passes"),
@@ -141,6 +149,8 @@ impl Reports {
             passes: after.passes - before.passes,
             h2d_bytes: after.h2d_bytes - before.h2d_bytes,
             d2h_bytes: after.d2h_bytes - before.d2h_bytes,
+            file_read_bytes: after.file_read_bytes - before.file_read_bytes,
+            file_written_bytes: after.file_written_bytes - before.file_written_bytes,
             recorded: [first.node.recorded, last.node.recorded],
             ended: ended.to_string(),
         });
