@@ -95,7 +95,7 @@ fn run(settings: &Settings) -> Result<()> {
     let seconds = clock.stop()?;
 
     let shown: Vec<f64> = changes.iter().map(|change| f64::from(*change)).collect();
-    let plot = Lines::new().series("", &shown).logarithmic().axes("step", "squared change");
+    let plot = Lines::new().series("", &shown).axes("step", "squared change");
     settings.draw(settings.steps, || Ok(plot))?;
     let found = || Ok([p.read_box(p.domain())?, changes].concat());
     settings

@@ -20,7 +20,7 @@ pub const PROGRAM: Program = Program {
         dtypes: &[Dtype::F64, Dtype::F32],
         boundaries: &[Edge::Fixed, Edge::Reflect],
         library: false,
-        look: Look::viridis("potential"),
+        look: Look::around(0.0, "potential"),
     },
     small: "--size 91 --steps 10",
     input: true,
