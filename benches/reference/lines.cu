@@ -1,135 +1,290 @@
-// Sums along each axis of n x n values by hand, a thread a line: how many values have to be under way where lines are
-// few. `lines [N] [f32 or f64]` prints the share of a copy's speed of each form, whose values are compared with the
-// host's.
+// Sums and both halves of Thomas' algorithm along each axis of two by hand, a thread a line: how many values have to be
+// under way where lines are few. `lines [LINES CELLS] [f32 or f64]` prints the share of a copy's speed of each form,
+// whose values are compared with those of plain loops.
 //
-// nvcc -O3 -arch=native -fmad=false -o lines lines.cu
+// nvcc -O3 -arch=native -std=c++17 -fmad=false -o lines lines.cu
 
 #include "host.h"
 
 #include <cuda_pipeline.h>
 
 // What a copy of as many bytes takes is what all else is compared with.
+
 template <class T> __global__ void copied(T *__restrict__ to, const T *__restrict__ from, size_t cells) {
     size_t cell = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
     if (cell < cells) to[cell] = from[cell];
 }
 
-// Along axis 0: what the cell before wrote is read back from memory.
-template <class T> __global__ void simple(T *__restrict__ sum, const T *__restrict__ u, int n, int stride) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    for (int j = 0; j < n; j++) {
-        int place = (j + 1) * stride + i;
-        sum[place] = u[j * n + i] + sum[place - stride];
+// What is computed: of F arrays that are read and W that are written, the cell before in what is written.
+template <class T> struct Sum {
+    static const int F = 1, W = 1;
+    static const bool BACK = false;
+    static __host__ __device__ void cell(const T *f, T *w) { w[0] = f[0] + w[0]; }
+};
+template <class T> struct Fwd {
+    static const int F = 1, W = 2;
+    static const bool BACK = false;
+    static __host__ __device__ void cell(const T *f, T *w) {
+        const T rate = T(0.3);
+        T scale = T(1) / (T(1) + T(2) * rate + rate * w[0]);
+        w[0] = -rate * scale;
+        w[1] = scale * (f[0] + rate * w[1]);
     }
-}
+};
+template <class T> struct Bwd {
+    static const int F = 2, W = 1;
+    static const bool BACK = true;
+    static __host__ __device__ void cell(const T *f, T *w) { w[0] = f[1] - f[0] * w[0]; }
+};
 
-// Along axis 0: CELLS values of the line are fetched while those before them are added.
-template <class T, int CELLS> __global__ void ahead(T *__restrict__ sum, const T *__restrict__ u, int n, int stride) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    T next[CELLS], now[CELLS], held[CELLS + 1];
-    held[CELLS] = sum[i];
+template <class T> struct Args {
+    const T *f[2];
+    T *w[2];
+};
+
+// Along axis 0: CELLS values of the line are fetched into registers while those before them are computed.
+template <class T, class Op, int CELLS, int THREADS>
+__global__ void __launch_bounds__(THREADS) ahead(Args<T> a, int lines, int cells, int stride) {
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= lines) return;
+    const T *__restrict__ f[Op::F];
+    T *__restrict__ w[Op::W];
+    for (int k = 0; k < Op::F; k++) f[k] = a.f[k];
+    for (int k = 0; k < Op::W; k++) w[k] = a.w[k];
+    T next[CELLS][Op::F], now[CELLS][Op::F], before[Op::W] = {}, held[CELLS][Op::W];
+    auto place = [&](int c) { return (Op::BACK ? cells - 1 - c : c) * stride + i; };
     int first = 0;
-    if (CELLS <= n) {
+    if (CELLS <= cells) {
 #pragma unroll
-        for (int c = 0; c < CELLS; c++) next[c] = u[c * n + i];
+        for (int c = 0; c < CELLS; c++)
+#pragma unroll
+            for (int k = 0; k < Op::F; k++) next[c][k] = f[k][place(c)];
     }
-    for (; first + CELLS <= n; first += CELLS) {
+    for (; first + CELLS <= cells; first += CELLS) {
 #pragma unroll
-        for (int c = 0; c < CELLS; c++) now[c] = next[c];
-        if (first + 2 * CELLS <= n) {
+        for (int c = 0; c < CELLS; c++)
 #pragma unroll
-            for (int c = 0; c < CELLS; c++) next[c] = u[(first + CELLS + c) * n + i];
+            for (int k = 0; k < Op::F; k++) now[c][k] = next[c][k];
+        if (first + 2 * CELLS <= cells) {
+#pragma unroll
+            for (int c = 0; c < CELLS; c++)
+#pragma unroll
+                for (int k = 0; k < Op::F; k++) next[c][k] = f[k][place(first + CELLS + c)];
         }
-        held[0] = held[CELLS];
 #pragma unroll
-        for (int c = 0; c < CELLS; c++) held[c + 1] = now[c] + held[c];
+        for (int c = 0; c < CELLS; c++) {
+            Op::cell(now[c], before);
 #pragma unroll
-        for (int c = 0; c < CELLS; c++) sum[(first + c + 1) * stride + i] = held[c + 1];
+            for (int k = 0; k < Op::W; k++) held[c][k] = before[k];
+        }
+#pragma unroll
+        for (int c = 0; c < CELLS; c++)
+#pragma unroll
+            for (int k = 0; k < Op::W; k++) w[k][place(first + c)] = held[c][k];
     }
-    T before = held[CELLS];
-    for (; first < n; first++) sum[(first + 1) * stride + i] = before = u[first * n + i] + before;
-}
-
-// Along the last axis: a warp has 32 lines; the next COLUMNS of them lie in registers while the others are added.
-template <class T, int COLUMNS> __global__ void rows(T *__restrict__ sum, const T *__restrict__ u, int n, int stride) {
-    __shared__ T tile[32 * (COLUMNS + 1)], out[32 * (COLUMNS + 1)];
-    int thread = threadIdx.x, line = blockIdx.x * 32, own = thread * (COLUMNS + 1);
-    T next[COLUMNS], before = line + thread < n ? sum[(line + thread) * stride] : T(0);
-    const int each = COLUMNS / 32;
-    auto fetch = [&](int first) {
-#pragma unroll
-        for (int v = 0; v < COLUMNS; v++) {
-            int row = v / each, column = v % each * 32 + thread;
-            if (line + row < n && first + column < n) next[v] = u[(line + row) * n + first + column];
-        }
-    };
-    fetch(0);
-    for (int first = 0; first < n; first += COLUMNS) {
-#pragma unroll
-        for (int v = 0; v < COLUMNS; v++) tile[v / each * (COLUMNS + 1) + v % each * 32 + thread] = next[v];
-        __syncwarp();
-        fetch(first + COLUMNS);
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) out[own + c] = before = tile[own + c] + before;
-        __syncwarp();
-#pragma unroll
-        for (int v = 0; v < COLUMNS; v++) {
-            int row = v / each, column = v % each * 32 + thread;
-            if (line + row < n && first + column < n)
-                sum[(line + row) * stride + 1 + first + column] = out[row * (COLUMNS + 1) + column];
-        }
-        __syncwarp();
+    for (; first < cells; first++) {
+        T now[Op::F];
+        for (int k = 0; k < Op::F; k++) now[k] = f[k][place(first)];
+        Op::cell(now, before);
+        for (int k = 0; k < Op::W; k++) w[k][place(first)] = before[k];
     }
 }
 
-// The same with a ring of chunks that are copied to shared memory beside the adding. ROWS lines of a block, WARPS that
-// fetch and store.
-template <class T, int COLUMNS, int RING, int ROWS, int WARPS>
-__global__ void ring(T *__restrict__ sum, const T *__restrict__ u, int n, int stride, int before_first) {
-    const int PITCH = COLUMNS + 1, THREADS = 32 * WARPS;
+// The same with GROUPS times GROUP cells of its own line in shared memory, copied there beside the computing: a thread
+// waits for what it copied itself, so there is no barrier. This is what tida does.
+template <class T, class Op, int GROUP, int GROUPS, int THREADS>
+__global__ void __launch_bounds__(THREADS) deep(Args<T> a, int lines, int cells, int stride) {
     extern __shared__ char memory[];
-    T *tile = (T *)memory, *out = tile + RING * ROWS * PITCH;
-    int thread = threadIdx.x, line = blockIdx.x * ROWS, own = thread * PITCH;
-    bool mine = thread < ROWS && line + thread < n;
-    T before = mine ? sum[(line + thread) * stride + before_first - 1] : T(0);
-    auto fetch = [&](int first, int slot) {
+    T *tile = (T *)memory;
+    int thread = threadIdx.x, i = blockIdx.x * THREADS + thread;
+    if (i >= lines) return;
+    auto place = [&](int c) { return (Op::BACK ? cells - 1 - c : c) * stride + i; };
+    auto at = [&](int slot, int c, int k) { return ((slot * GROUP + c) * Op::F + k) * THREADS + thread; };
+    auto fetch = [&](int group, int slot) {
 #pragma unroll
-        for (int v = 0; v < COLUMNS * ROWS / THREADS; v++) {
-            int row = (v * THREADS + thread) / COLUMNS, column = (v * THREADS + thread) % COLUMNS;
-            if (line + row < n && first + column < n)
-                __pipeline_memcpy_async(&tile[slot * ROWS * PITCH + row * PITCH + column],
-                                        &u[(line + row) * n + first + column], sizeof(T));
+        for (int c = 0; c < GROUP; c++)
+            if (group * GROUP + c < cells)
+#pragma unroll
+                for (int k = 0; k < Op::F; k++)
+                    __pipeline_memcpy_async(&tile[at(slot, c, k)], &a.f[k][place(group * GROUP + c)], sizeof(T));
+        __pipeline_commit();
+    };
+    T before[Op::W] = {};
+    for (int g = 0; g < GROUPS - 1; g++) fetch(g, g);
+    int slot = 0, groups = cells / GROUP;
+    for (int g = 0; g < groups; g++) {
+        __pipeline_wait_prior(GROUPS - 2);
+        fetch(g + GROUPS - 1, slot == 0 ? GROUPS - 1 : slot - 1);
+        T held[GROUP][Op::W];
+#pragma unroll
+        for (int c = 0; c < GROUP; c++) {
+            T now[Op::F];
+#pragma unroll
+            for (int k = 0; k < Op::F; k++) now[k] = tile[at(slot, c, k)];
+            Op::cell(now, before);
+#pragma unroll
+            for (int k = 0; k < Op::W; k++) held[c][k] = before[k];
+        }
+#pragma unroll
+        for (int c = 0; c < GROUP; c++)
+#pragma unroll
+            for (int k = 0; k < Op::W; k++) a.w[k][place(g * GROUP + c)] = held[c][k];
+        slot = slot + 1 == GROUPS ? 0 : slot + 1;
+    }
+    for (int c = groups * GROUP; c < cells; c++) {
+        T now[Op::F];
+        for (int k = 0; k < Op::F; k++) now[k] = a.f[k][place(c)];
+        Op::cell(now, before);
+        for (int k = 0; k < Op::W; k++) a.w[k][place(c)] = before[k];
+    }
+}
+
+// Along axis 1: a ring of chunks of COLUMNS of ROWS lines in shared memory. All WARPS fetch, the first one computes,
+// all store, one after the other.
+template <class T, class Op, int COLUMNS, int RING, int ROWS, int WARPS>
+__global__ void ring(Args<T> a, int lines, int cells, int stride) {
+    const int PITCH = COLUMNS + 1, THREADS = 32 * WARPS, SIZE = ROWS * PITCH;
+    extern __shared__ char memory[];
+    T *tile = (T *)memory, *out = tile + RING * Op::F * SIZE;
+    int thread = threadIdx.x, line = blockIdx.x * ROWS, own = thread * PITCH;
+    bool mine = thread < ROWS && line + thread < lines;
+    T before[Op::W] = {};
+    int chunks = (cells + COLUMNS - 1) / COLUMNS;
+    auto start = [&](int chunk) { return (Op::BACK ? chunks - 1 - chunk : chunk) * COLUMNS; };
+    auto fetch = [&](int chunk, int slot) {
+        if (chunk < chunks) {
+            int first = start(chunk);
+#pragma unroll
+            for (int v = 0; v < COLUMNS * ROWS / THREADS; v++) {
+                int row = (v * THREADS + thread) / COLUMNS, column = (v * THREADS + thread) % COLUMNS;
+                if (line + row < lines && first + column < cells)
+#pragma unroll
+                    for (int k = 0; k < Op::F; k++)
+                        __pipeline_memcpy_async(&tile[(slot * Op::F + k) * SIZE + row * PITCH + column],
+                                                &a.f[k][(line + row) * stride + first + column], sizeof(T));
+            }
         }
         __pipeline_commit();
     };
-    for (int slot = 0; slot < RING - 1; slot++) fetch(slot * COLUMNS, slot);
+    for (int slot = 0; slot < RING - 1; slot++) fetch(slot, slot);
     int slot = 0;
-    for (int first = 0; first < n; first += COLUMNS) {
+    for (int chunk = 0; chunk < chunks; chunk++) {
         __pipeline_wait_prior(RING - 2);
         __syncthreads();
-        fetch(first + (RING - 1) * COLUMNS, slot == 0 ? RING - 1 : slot - 1);
-        const T *from = tile + slot * ROWS * PITCH;
+        fetch(chunk + RING - 1, slot == 0 ? RING - 1 : slot - 1);
+        int first = start(chunk), count = min(COLUMNS, cells - first);
         if (mine) {
 #pragma unroll 8
-            for (int c = 0; c < COLUMNS; c++) out[own + c] = before = from[own + c] + before;
+            for (int n = 0; n < count; n++) {
+                int c = Op::BACK ? count - 1 - n : n;
+                T now[Op::F];
+#pragma unroll
+                for (int k = 0; k < Op::F; k++) now[k] = tile[(slot * Op::F + k) * SIZE + own + c];
+                Op::cell(now, before);
+#pragma unroll
+                for (int k = 0; k < Op::W; k++) out[k * SIZE + own + c] = before[k];
+            }
         }
         __syncthreads();
 #pragma unroll
         for (int v = 0; v < COLUMNS * ROWS / THREADS; v++) {
             int row = (v * THREADS + thread) / COLUMNS, column = (v * THREADS + thread) % COLUMNS;
-            if (line + row < n && first + column < n)
-                sum[(line + row) * stride + before_first + first + column] = out[row * PITCH + column];
+            if (line + row < lines && first + column < cells)
+#pragma unroll
+                for (int k = 0; k < Op::W; k++)
+                    a.w[k][(line + row) * stride + first + column] = out[k * SIZE + row * PITCH + column];
         }
         slot = slot + 1 == RING ? 0 : slot + 1;
     }
 }
 
+// The same where the first warp computes a chunk while MOVERS others store the one before and fetch those to come, with
+// one barrier a chunk. This is what tida does.
+template <class T, class Op, int COLUMNS, int RING, int ROWS, int MOVERS>
+__global__ void __launch_bounds__(32 * (MOVERS + 1)) pipe(Args<T> a, int lines, int cells, int stride) {
+    const int PITCH = COLUMNS + 1, THREADS = 32 * MOVERS, SIZE = ROWS * PITCH;
+    extern __shared__ char memory[];
+    T *tile = (T *)memory, *out = tile + RING * Op::F * SIZE;
+    int thread = threadIdx.x, line = blockIdx.x * ROWS, own = thread * PITCH;
+    bool moves = thread >= 32, mine = thread < ROWS && line + thread < lines;
+    int mover = thread - 32;
+    T before[Op::W] = {};
+    int chunks = (cells + COLUMNS - 1) / COLUMNS;
+    auto start = [&](int chunk) { return (Op::BACK ? chunks - 1 - chunk : chunk) * COLUMNS; };
+    auto fetch = [&](int chunk, int slot) {
+        if (chunk < chunks) {
+            int first = start(chunk);
+#pragma unroll
+            for (int v = 0; v < COLUMNS * ROWS / THREADS; v++) {
+                int row = (v * THREADS + mover) / COLUMNS, column = (v * THREADS + mover) % COLUMNS;
+                if (line + row < lines && first + column < cells)
+#pragma unroll
+                    for (int k = 0; k < Op::F; k++)
+                        __pipeline_memcpy_async(&tile[(slot * Op::F + k) * SIZE + row * PITCH + column],
+                                                &a.f[k][(line + row) * stride + first + column], sizeof(T));
+            }
+        }
+        __pipeline_commit();
+    };
+    if (moves) {
+        for (int slot = 0; slot < RING - 1; slot++) fetch(slot, slot);
+        __pipeline_wait_prior(RING - 2);
+    }
+    __syncthreads();
+    int slot = 0;
+    for (int chunk = 0; chunk <= chunks; chunk++) {
+        if (moves) {
+            if (chunk > 0) {
+                int first = start(chunk - 1);
+                const T *from = out + ((chunk - 1) & 1) * Op::W * SIZE;
+#pragma unroll
+                for (int v = 0; v < COLUMNS * ROWS / THREADS; v++) {
+                    int row = (v * THREADS + mover) / COLUMNS, column = (v * THREADS + mover) % COLUMNS;
+                    if (line + row < lines && first + column < cells)
+#pragma unroll
+                        for (int k = 0; k < Op::W; k++)
+                            a.w[k][(line + row) * stride + first + column] = from[k * SIZE + row * PITCH + column];
+                }
+            }
+            fetch(chunk + RING - 1, slot == 0 ? RING - 1 : slot - 1);
+            __pipeline_wait_prior(RING - 2);
+        } else if (mine && chunk < chunks) {
+            int first = start(chunk), count = min(COLUMNS, cells - first);
+            T *to = out + (chunk & 1) * Op::W * SIZE;
+#pragma unroll 8
+            for (int n = 0; n < count; n++) {
+                int c = Op::BACK ? count - 1 - n : n;
+                T now[Op::F];
+#pragma unroll
+                for (int k = 0; k < Op::F; k++) now[k] = tile[(slot * Op::F + k) * SIZE + own + c];
+                Op::cell(now, before);
+#pragma unroll
+                for (int k = 0; k < Op::W; k++) to[k * SIZE + own + c] = before[k];
+            }
+        }
+        __syncthreads();
+        slot = slot + 1 == RING ? 0 : slot + 1;
+    }
+}
+
+// Counts values that are others than those of a plain loop.
+template <class T, class Op> __global__ void compared(Args<T> a, int lines, int cells, bool last, int *wrong) {
+    int line = blockIdx.x * blockDim.x + threadIdx.x;
+    if (line >= lines) return;
+    T before[Op::W] = {};
+    for (int n = 0; n < cells; n++) {
+        int c = Op::BACK ? cells - 1 - n : n;
+        size_t at = last ? size_t(line) * cells + c : size_t(c) * lines + line;
+        T now[Op::F];
+        for (int k = 0; k < Op::F; k++) now[k] = a.f[k][at];
+        Op::cell(now, before);
+        for (int k = 0; k < Op::W; k++) if (!(before[k] == a.w[k][at])) atomicAdd(wrong, 1);
+    }
+}
+
 template <class T> struct Bench {
-    int n, stride, rounds;
-    T *u, *sum;
-    std::vector<T> values;
+    int lines, cells;
+    T *f[2], *w[2];
     double copy = 1;
 
     template <class F> double seconds(F run) {
@@ -137,91 +292,110 @@ template <class T> struct Bench {
         CHECK(cudaEventCreate(&from));
         CHECK(cudaEventCreate(&to));
         std::vector<float> times;
-        for (int round = 0; round < rounds; round++) {
+        for (int round = 0; round < 5; round++) {
             CHECK(cudaEventRecord(from));
-            for (int i = 0; i < 4; i++) run();
+            for (int i = 0; i < 3; i++) run();
             CHECK(cudaEventRecord(to));
             CHECK(cudaEventSynchronize(to));
             float time;
             CHECK(cudaEventElapsedTime(&time, from, to));
-            times.push_back(time / 4);
+            times.push_back(time / 3);
         }
         std::sort(times.begin(), times.end());
         return times[times.size() / 2] * 1e-3;
     }
-
-    template <class F> void one(const char *name, int last, F run) {
-        CHECK(cudaMemset(sum, 0, sizeof(T) * stride * (n + 1)));
+    template <class Op, class F> void one(const char *op, const char *name, bool last, F run) {
+        size_t all = size_t(lines) * cells;
+        for (int k = 0; k < 2; k++) CHECK(cudaMemset(w[k], 0xff, sizeof(T) * all));
         run();
         CHECK(cudaDeviceSynchronize());
-        std::vector<T> found(size_t(stride) * (n + 1)), expected(values);
-        CHECK(cudaMemcpy(found.data(), sum, found.size() * sizeof(T), cudaMemcpyDeviceToHost));
-        bool same = true;
-        for (size_t j = 0; j < size_t(n); j++)
-            for (size_t i = 0; i < size_t(n); i++) {
-                size_t at = j * n + i;
-                bool has = last ? i > 0 : j > 0;
-                expected[at] += has ? expected[at - (last ? 1 : n)] : T(0);
-                same &= expected[at] == found[last ? j * stride + last + i : (j + 1) * stride + i];
-            }
-        double speed = 2.0 * n * n * sizeof(T) / seconds(run) * 1e-9;
-        printf("%-44s %6.0f GB/s %5.2f%s\n", name, speed, speed / copy, same ? "" : "  OTHER VALUES");
+        int *wrong, found = 0;
+        CHECK(cudaMalloc(&wrong, sizeof(int)));
+        CHECK(cudaMemset(wrong, 0, sizeof(int)));
+        Args<T> a{{f[0], f[1]}, {w[0], w[1]}};
+        compared<T, Op><<<(lines + 63) / 64, 64>>>(a, lines, cells, last, wrong);
+        CHECK(cudaMemcpy(&found, wrong, sizeof(int), cudaMemcpyDeviceToHost));
+        CHECK(cudaFree(wrong));
+        double time = seconds(run), speed = double(Op::F + Op::W) * all * sizeof(T) / time * 1e-9;
+        printf("%-9s %-33s %6.0f GB/s %5.2f%s\n", op, name, speed, speed / copy, found == 0 ? "" : "  OTHER VALUES");
+    }
+    template <class Op, class F> void launch(const char *op, const std::string &name, bool last, int bytes, F kernel,
+                                             int blocks, int threads) {
+        Args<T> a{{f[0], f[1]}, {w[0], w[1]}};
+        CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+        int stride = last ? cells : lines;
+        one<Op>(op, name.c_str(), last, [&] { kernel<<<blocks, threads, bytes>>>(a, lines, cells, stride); });
+    }
+
+    template <class Op, int CELLS> void registers(const char *op) {
+        std::string name = "axis 0, registers " + std::to_string(CELLS);
+        launch<Op>(op, name, false, 0, ahead<T, Op, CELLS, 32>, (lines + 31) / 32, 32);
+    }
+
+    template <class Op, int GROUP, int GROUPS, int THREADS> void shared(const char *op) {
+        std::string name = "axis 0, " + std::to_string(GROUPS) + " x " + std::to_string(GROUP) + ", " +
+                           std::to_string(THREADS) + " lines";
+        int bytes = GROUP * GROUPS * THREADS * Op::F * sizeof(T);
+        launch<Op>(op, name, false, bytes, deep<T, Op, GROUP, GROUPS, THREADS>, (lines + THREADS - 1) / THREADS,
+                   THREADS);
+    }
+
+    // MOVERS beside the warp that computes; 0 for four warps that do all of it in turn.
+    template <class Op, int COLUMNS, int RING, int ROWS, int MOVERS> void chunks(const char *op) {
+        std::string name = "axis 1, " + std::to_string(RING) + " x " + std::to_string(COLUMNS) + ", " +
+                           std::to_string(ROWS) + " lines, " +
+                           (MOVERS ? std::to_string(MOVERS) + " movers" : std::string("in turn"));
+        int bytes = (RING * Op::F + (MOVERS ? 2 : 1) * Op::W) * ROWS * (COLUMNS + 1) * sizeof(T);
+        int blocks = (lines + ROWS - 1) / ROWS;
+        if constexpr (MOVERS == 0) launch<Op>(op, name, true, bytes, ring<T, Op, COLUMNS, RING, ROWS, 4>, blocks, 128);
+        else launch<Op>(op, name, true, bytes, pipe<T, Op, COLUMNS, RING, ROWS, MOVERS>, blocks, 32 * (MOVERS + 1));
+    }
+
+    template <class Op> void forms(const char *op) {
+        registers<Op, 16>(op);
+        registers<Op, 32>(op);
+        if (sizeof(T) * (2 * Op::F + Op::W) <= 16) registers<Op, 64>(op);
+        shared<Op, 8, 8, 32>(op);
+        shared<Op, 16, 4, 32>(op);
+        shared<Op, 16, 8, 32>(op);
+        shared<Op, 16, 6, 16>(op);
+        chunks<Op, 32, 4, 32, 0>(op);
+        chunks<Op, 32, 4, 16, 0>(op);
+        chunks<Op, 32, 3, 32, 4>(op);
+        chunks<Op, 32, 4, 32, 4>(op);
+        chunks<Op, 16, 4, 32, 4>(op);
+        chunks<Op, 32, 4, 16, 4>(op);
+        chunks<Op, 32, 4, 32, 2>(op);
+        chunks<Op, 64, 3, 16, 4>(op);
     }
 
     void all() {
-        size_t cells = size_t(n) * n;
-        copy = 2.0 * cells * sizeof(T) / seconds([&] { copied<<<(cells + 255) / 256, 256>>>(sum, u, cells); }) * 1e-9;
+        size_t all = size_t(lines) * cells;
+        std::vector<T> values(all);
+        for (int k = 0; k < 2; k++) {
+            for (size_t cell = 0; cell < all; cell++) values[cell] = T(noise(2 * cell + k)) * (k == 0 ? T(0.5) : T(1));
+            CHECK(cudaMalloc(&f[k], all * sizeof(T)));
+            CHECK(cudaMalloc(&w[k], all * sizeof(T)));
+            CHECK(cudaMemcpy(f[k], values.data(), all * sizeof(T), cudaMemcpyHostToDevice));
+        }
+        copy = 2.0 * all * sizeof(T) / seconds([&] { copied<<<(all + 255) / 256, 256>>>(w[0], f[0], all); }) * 1e-9;
         printf("copy %.0f GB/s\n", copy);
-#define ACROSS(name, threads, ...) \
-    one(name, 0, [&] { __VA_ARGS__<<<(n + threads - 1) / threads, threads>>>(sum, u, n, stride); })
-#define ALONG(name, ...) one(name, 1, [&] { __VA_ARGS__<<<(n + 31) / 32, 32>>>(sum, u, n, stride); })
-        ACROSS("axis 0, memory", 64, simple<T>);
-        ACROSS("axis 0, ahead 8", 64, ahead<T, 8>);
-        ACROSS("axis 0, ahead 16", 64, ahead<T, 16>);
-        ACROSS("axis 0, ahead 16 of 32", 32, ahead<T, 16>);
-        ACROSS("axis 0, ahead 32", 64, ahead<T, 32>);
-        ACROSS("axis 0, ahead 32 of 32", 32, ahead<T, 32>);
-        ACROSS("axis 0, ahead 64 of 32", 32, ahead<T, 64>);
-        ALONG("axis 1, registers 32", rows<T, 32>);
-        if (sizeof(T) == 4) ALONG("axis 1, registers 64", rows<T, 64>);
-#define RING(columns, deep, rows, warps, first)                                                                 \
-    {                                                                                                           \
-        auto kernel = ring<T, columns, deep, rows, warps>;                                                      \
-        int bytes = (deep + 1) * rows * (columns + 1) * sizeof(T);                                              \
-        CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));                \
-        one("axis 1, ring " #deep " x " #columns ", " #rows " rows, " #warps " warps, at " #first, first, [&] { \
-            kernel<<<(n + rows - 1) / rows, 32 * warps, bytes>>>(sum, u, n, stride, first);                     \
-        });                                                                                                     \
-    }
-        RING(32, 2, 32, 1, 1)
-        RING(32, 2, 32, 1, 16)
-        RING(64, 2, 32, 1, 1)
-        RING(64, 2, 32, 1, 16)
-        RING(64, 3, 32, 1, 1)
-        RING(64, 2, 16, 1, 1)
-        RING(64, 2, 16, 1, 16)
-        RING(128, 2, 16, 1, 1)
-        RING(128, 2, 16, 4, 1)
-        RING(64, 2, 32, 2, 1)
-        RING(64, 2, 32, 4, 1)
-        RING(32, 4, 32, 4, 1)
-        RING(128, 2, 32, 4, 1)
+        forms<Sum<T>>("sums");
+        forms<Fwd<T>>("forward");
+        forms<Bwd<T>>("backward");
     }
 };
 
-template <class T> void bench(int n) {
-    Bench<T> of{n, n + 16, 7};
-    of.values.resize(size_t(n) * n);
-    for (size_t cell = 0; cell < of.values.size(); cell++) of.values[cell] = T(noise(cell));
-    CHECK(cudaMalloc(&of.u, of.values.size() * sizeof(T)));
-    CHECK(cudaMalloc(&of.sum, size_t(n + 1) * of.stride * sizeof(T)));
-    CHECK(cudaMemcpy(of.u, of.values.data(), of.values.size() * sizeof(T), cudaMemcpyHostToDevice));
+template <class T> void bench(const char *name, int lines, int cells) {
+    printf("%s, %d lines of %d\n", name, lines, cells);
+    Bench<T> of{lines, cells};
     of.all();
+    for (T *held : {of.f[0], of.f[1], of.w[0], of.w[1]}) CHECK(cudaFree(held));
 }
 
 int main(int count, char **words) {
-    int n = count > 1 ? atoi(words[1]) : 9472;
-    bool narrow = count > 2 && std::string(words[2]) == "f32", wide = count > 2 && std::string(words[2]) == "f64";
-    if (!narrow) printf("f64, %d lines of %d\n", n, n), bench<double>(n);
-    if (!wide) printf("f32, %d lines of %d\n", n, n), bench<float>(n);
+    int lines = count > 2 ? atoi(words[1]) : 9472, cells = count > 2 ? atoi(words[2]) : 9472;
+    std::string type = count > 3 ? words[3] : "";
+    if (type != "f32") bench<double>("f64", lines, cells);
+    if (type != "f64") bench<float>("f32", lines, cells);
 }

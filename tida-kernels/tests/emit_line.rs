@@ -10,7 +10,7 @@ use tida_kernels::analysis::analyse;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Kernel};
-use tida_kernels::plan::lines::{ahead, columns, ring};
+use tida_kernels::plan::lines::{ahead, chunk, ring};
 use tida_kernels::plan::{Along, Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
@@ -177,15 +177,15 @@ fn chunks_have_the_bits_of_the_interpreter() {
             turn += 1;
             let along = Along::new(rank as u32 - 1, backward);
             let kernel = recurrence(rank, along, if turn % 2 == 0 { F32 } else { F64 }, leaves);
-            let along = Along { columns: columns(&kernel, &analyse(&kernel), &along), ..along };
-            assert_eq!(along.columns, 32);
-            assert_eq!(ring(&kernel, &analyse(&kernel), &along, Dialect::OpenCl), 1);
+            assert_eq!(chunk(&kernel, &analyse(&kernel), &along), [32, 32]);
+            let along = Along { rows: 32, columns: 32, ..along };
+            assert_eq!(ring(&kernel, &analyse(&kernel), &along, Dialect::OpenCl), 2);
             let extent = [vec![2, 3, 33, 9], vec![2, 35, 65], vec![40, 71]][4 - rank].clone();
             let launch = launch(&kernel, &extent, along, turn % 2 == 0, &mut rng);
             let wanted = expected(&kernel, &launch, along);
-            let all = [(true, 32, 1), (false, 8, 3), (true, 16, 4)];
+            let all = [(true, 32, 2), (false, 8, 3), (true, 16, 4)];
             for (narrow, columns, rings) in all.into_iter().filter(|(_, columns, _)| turn % 3 > 0 || *columns == 16) {
-                let along = Along { columns, ring: rings, ..along };
+                let along = Along { columns, rows: if columns == 8 { 16 } else { 32 }, ring: rings, ..along };
                 let plain = Plan { narrow, ..planned(&kernel, &launch, Dialect::OpenCl, along, false) };
                 let plan = Plan { block: Plan::mapping_of_lines(&along), ..plain };
                 let source = source(&kernel, &plan);
@@ -196,7 +196,7 @@ fn chunks_have_the_bits_of_the_interpreter() {
                 for (a, b) in contents(&wanted, 0).into_iter().zip(contents(&found.grids, 0)) {
                     assert!(same(a.2, b.2), "{along:?} at {:?}: {:?}, not {:?}\n{}", a.0, b.2, a.2, source.text);
                 }
-                let along = Along { columns: 32, ..along };
+                let along = Along { columns: 32, rows: 32, ..along };
                 let along = Along { ring: ring(&kernel, &analyse(&kernel), &along, Dialect::Cuda), ..along };
                 assert_eq!(along.ring, if turn % 2 == 0 { 3 } else { 2 });
                 let cuda = Plan { block: plan.block, ..planned(&kernel, &launch, Dialect::Cuda, along, false) };
@@ -207,7 +207,7 @@ fn chunks_have_the_bits_of_the_interpreter() {
     }
 }
 
-/// What comes next is fetched into registers: lines of fewer cells than that, of as many, and of more.
+/// What comes next is fetched ahead: lines of fewer cells than that, of as many, and of more.
 #[test]
 fn cells_ahead_have_the_bits_of_the_interpreter() {
     let mut rng = Rng(21);
@@ -221,7 +221,7 @@ fn cells_ahead_have_the_bits_of_the_interpreter() {
             let kernel = recurrence(rank, along, if turn % 2 == 0 { F32 } else { F64 }, leaves);
             assert!(ahead(&kernel, &analyse(&kernel), &along, 1000) >= 4);
             assert_eq!(ahead(&kernel, &analyse(&kernel), &along, 1 << 20), 0);
-            let along = Along { ahead: [4, 1, 8, 16][turn / 3 % 4], ..along };
+            let along = Along { ahead: [4, 1, 8, 16][turn / 3 % 4], ring: [2, 3, 5][turn / 3 % 3], ..along };
             let mut extent = vec![2, 3, 2, 5][4 - rank..].to_vec();
             extent[along.axis as usize] = cells;
             let launch = launch(&kernel, &extent, along, turn % 2 == 0, &mut rng);
@@ -229,7 +229,7 @@ fn cells_ahead_have_the_bits_of_the_interpreter() {
             let plain = planned(&kernel, &launch, Dialect::OpenCl, along, false);
             let plan = Plan { narrow: turn % 4 < 2, block: Plan::mapping_of_lines(&along), ..plain };
             let source = source(&kernel, &plan);
-            assert_eq!(source.text.contains("next_f"), leaves != Some(true), "{}", source.text);
+            assert_eq!(source.text.contains("tile_f"), leaves != Some(true), "{}", source.text);
             let mut found = launch.clone();
             let (_, raised) = pocl::run(&kernel, &plan, &source, &mut found, 0);
             assert!(raised.is_none(), "{}", source.text);
@@ -237,6 +237,8 @@ fn cells_ahead_have_the_bits_of_the_interpreter() {
                 assert!(same(a.2, b.2), "{along:?} at {:?}: {:?}, not {:?}\n{}", a.0, b.2, a.2, source.text);
             }
             if turn % 4 == 0 {
+                let along = Along { ring: ring(&kernel, &analyse(&kernel), &along, Dialect::Cuda), ..along };
+                assert_eq!(along.ring, 8);
                 let cuda = Plan { block: plan.block, ..planned(&kernel, &launch, Dialect::Cuda, along, false) };
                 nvrtc::compile(&emitted(&kernel, &Plan { by_value: if cuda.many { 4 } else { 0 }, ..cuda }));
             }
@@ -251,7 +253,8 @@ fn other_lines_go_cell_by_cell() {
     let of = |rank: usize, axis: u32, element: ElementType| {
         let along = Along::new(axis, false);
         let kernel = recurrence(rank, along, element, None);
-        columns(&kernel, &analyse(&kernel), &along)
+        let [_, columns] = chunk(&kernel, &analyse(&kernel), &along);
+        columns
     };
     assert_eq!([of(3, 1, F64), of(1, 0, F64), of(3, 2, V3), of(3, 2, F64)], [0, 0, 0, 32]);
 }

@@ -1,24 +1,28 @@
 //! A thread that takes the cells of a line some at a time: while it computes those in registers, the next ones are on
-//! their way from memory.
+//! their way from memory to that which the block shares. Each thread fetches what it needs itself, so none waits for
+//! another.
 
+use super::helpers::Helper;
 use super::kernel::{coordinates, positions};
 use super::line::{cell, start};
 use super::shared::Shared;
 use super::text::Text;
-use crate::plan::Along;
-use crate::plan::lines::{Staged, reach};
+use crate::plan::lines::{LANES, Staged, reach};
+use crate::plan::{Along, Dialect};
 
-/// An argument: its name, what holds the cells at hand and the next ones, the type of both, and where its line starts
+/// An argument: its name, what holds the cells at hand and those that come, the type of both, and where its line starts
 /// in memory.
 struct One {
     of: Staged,
     arg: String,
     held: String,
-    next: String,
+    tile: String,
     ty: &'static str,
     /// The place of the line's first cell, and the step from a cell to the next one.
     place: String,
     step: Option<String>,
+    /// What copies a value beside the computing, where the language has that.
+    copies: Option<String>,
 }
 
 impl One {
@@ -34,8 +38,11 @@ impl One {
 struct Ahead {
     all: Vec<One>,
     along: Along,
+    dialect: Dialect,
     /// Cells before the first one at hand, and behind the last one.
     reach: [i64; 2],
+    /// On CUDA what ends the copies of some cells, and what waits for those that are needed next.
+    waits: Option<[String; 2]>,
     /// The number of the cell in its line, the cells of a line, and those that are done.
     cell: String,
     cells: String,
@@ -44,32 +51,46 @@ struct Ahead {
     /// line.
     n: String,
     first: String,
+    /// The thread in its block; which of the places for what comes has the cells that are next, and which takes more.
+    thread: String,
+    slot: String,
+    to: String,
 }
 
 /// The loop over all cells of the thread's line.
 pub(super) fn write(shared: &mut Shared<'_>, text: &mut Text, body: &Text, along: Along, staged: &[Staged]) {
-    let (rank, run) = (shared.kernel.rank, along.axis as usize);
+    let (rank, run, cuda) = (shared.kernel.rank, along.axis as usize, shared.dialect() == Dialect::Cuda);
+    let bytes = |of: &Staged, shared: &Shared<'_>| shared.kernel.args[of.arg].element.bytes();
+    let beside = cuda && staged.iter().filter(|of| of.fetched).all(|of| matches!(bytes(of, shared), 4 | 8));
     let one = |of: &Staged, shared: &mut Shared<'_>| {
         let (arg, group) = (shared.args[of.arg].clone(), shared.group(of.arg));
-        let [held, next, line] = ["held", "next", "line"].map(|name| shared.own(&format!("{name}_{arg}")));
+        let [held, tile, line] = ["held", "tile", "line"].map(|name| shared.own(&format!("{name}_{arg}")));
         let start = start(shared, group, run, None);
         let step = (run + 1 < rank).then(|| shared.stride(group, run));
-        (One { of: *of, held, next, ty: shared.pointee(of.arg), place: line, step, arg }, start)
+        let bytes = bytes(of, shared) as u8;
+        let copies = (beside && of.fetched).then(|| shared.helper(Helper::Ahead(bytes)));
+        (One { of: *of, held, tile, ty: shared.pointee(of.arg), place: line, step, arg, copies }, start)
     };
     let all: Vec<(One, String)> = staged.iter().map(|of| one(of, shared)).collect();
     let word = if shared.plan.narrow { "i32" } else { "i64" };
     for (one, start) in &all {
         text.line(format!("const {word} {} = {start};", one.place));
     }
+    let waits = [Helper::Commit, Helper::WaitBut(along.ring.saturating_sub(2) as u8)];
     let ahead = Ahead {
         all: all.into_iter().map(|(one, _)| one).collect(),
         along,
+        dialect: shared.dialect(),
         reach: reach(staged),
+        waits: beside.then(|| waits.map(|helper| shared.helper(helper))),
         cell: shared.own(&format!("t{run}")),
         cells: shared.own("cells"),
         done: shared.own("done"),
         n: shared.own("n"),
         first: shared.own("first"),
+        thread: shared.own("thread"),
+        slot: shared.own("slot"),
+        to: shared.own("to"),
     };
     ahead.start(text);
     ahead.turns(shared, text, body);
@@ -84,35 +105,47 @@ impl Ahead {
         text.block(format!("for (i32 {n} = 0; {n} < {numbers}; {n}++)"), what);
     }
 
-    fn fetched(&self) -> impl Iterator<Item = &One> {
-        self.all.iter().filter(|one| one.of.fetched)
+    /// A cell of those that come: the one of number `n` in a slot.
+    fn coming(&self, one: &One, slot: &str) -> String {
+        let Ahead { along: Along { ahead, .. }, n, thread, .. } = self;
+        format!("{}[({slot} * {ahead} + {n}) * {LANES} + {thread}]", one.tile)
     }
 
-    /// Fetches the cells after so many that are done and those at hand.
-    fn fetch(&self, text: &mut Text, done: &str) {
+    /// Fetches the cells after so many that are done, into a slot, if there are as many as one has.
+    fn fetch(&self, text: &mut Text, done: &str, slot: &str) {
         let Ahead { along: Along { ahead, backward, .. }, n, cells, .. } = self;
-        self.each(text, i64::from(*ahead), |text| {
-            for one in self.fetched() {
-                let [below, above] = one.of.reach;
-                let number = match backward {
-                    false => format!("{done} + {above} + {n}"),
-                    true => format!("{cells} - {done} - {} + {n}", i64::from(*ahead) + below),
-                };
-                text.line(format!("{}[{n}] = {};", one.next, one.memory(&number)));
-            }
+        text.block(format!("if ({done} + {ahead} <= {cells})"), |text| {
+            self.each(text, i64::from(*ahead), |text| {
+                for one in self.all.iter().filter(|one| one.of.fetched) {
+                    let [below, above] = one.of.reach;
+                    let number = match backward {
+                        false => format!("{done} + {above} + {n}"),
+                        true => format!("{cells} - {done} - {} + {n}", i64::from(*ahead) + below),
+                    };
+                    let (held, memory) = (self.coming(one, slot), one.memory(&number));
+                    text.line(match &one.copies {
+                        Some(copy) => format!("{copy}(&{held}, &{memory});"),
+                        None => format!("{held} = {memory};"),
+                    });
+                }
+            });
         });
+        if let Some([ends, _]) = &self.waits {
+            text.line(format!("{ends}();"));
+        }
     }
 
     /// What lies around the line's first cell, where the last cells at hand would have left it, and the first cells.
     fn start(&self, text: &mut Text) {
-        let Ahead { along: Along { ahead, backward, .. }, reach: [most, above], n, cells, done, .. } = self;
-        for One { held, next, ty, of, .. } in &self.all {
+        let Ahead { along: Along { ahead, backward, ring, .. }, reach: [most, above], n, cells, done, .. } = self;
+        for One { held, tile, ty, of, .. } in &self.all {
             text.line(format!("{ty} {held}[{}];", i64::from(*ahead) + most + above));
             if of.fetched {
-                text.line(format!("{ty} {next}[{ahead}];"));
+                text.line(format!("{} {ty} {tile}[{}];", self.dialect.shared(), ring * ahead * LANES));
             }
         }
-        text.line(format!("i32 {done} = 0;"));
+        text.line(format!("const i32 {} = (i32){};", self.thread, self.dialect.thread(0)));
+        text.line(format!("i32 {done} = 0, {} = 0;", self.slot));
         text.block(format!("if ({ahead} <= {cells})"), |text| {
             for one in &self.all {
                 let [below, above] = one.of.reach;
@@ -134,22 +167,26 @@ impl Ahead {
                     text.line(format!("{}[{n} + {at}] = {};", one.held, one.memory(&number)));
                 });
             }
-            self.fetch(text, "0");
         });
+        for slot in 0..ring - 1 {
+            self.fetch(text, &(slot * ahead).to_string(), &slot.to_string());
+        }
     }
 
     /// The cells that come in full numbers.
     fn turns(&self, shared: &mut Shared<'_>, text: &mut Text, body: &Text) {
-        let Ahead { along: Along { ahead, backward, .. }, n, cells, done, first, .. } = self;
+        let Ahead { along: Along { ahead, backward, ring, .. }, n, cells, done, first, slot, to, .. } = self;
         text.block(format!("for (; {done} + {ahead} <= {cells}; {done} += {ahead})"), |text| {
             match backward {
                 false => text.line(format!("const i32 {first} = {done};")),
                 true => text.line(format!("const i32 {first} = {cells} - {done} - {ahead};")),
             }
+            if let Some([_, waits]) = &self.waits {
+                text.line(format!("{waits}();"));
+            }
             self.shift(text);
-            text.block(format!("if ({done} + {} <= {cells})", 2 * ahead), |text| {
-                self.fetch(text, &format!("({done} + {ahead})"));
-            });
+            text.line(format!("const i32 {to} = {slot} == 0 ? {} : {slot} - 1;", ring - 1));
+            self.fetch(text, &format!("({done} + {})", (ring - 1) * ahead), to);
             text.block("", |text| self.computed(shared, text, body));
             self.each(text, i64::from(*ahead), |text| {
                 for one in self.all.iter().filter(|one| one.of.written) {
@@ -157,13 +194,15 @@ impl Ahead {
                     text.line(format!("{} = {}[{n} + {}];", one.memory(&number), one.held, self.reach[0]));
                 }
             });
+            text.line(format!("{slot} = {slot} + 1 == {ring} ? 0 : {slot} + 1;"));
         });
     }
 
     /// The cells at hand make way for the next ones. Those that these read stay.
     fn shift(&self, text: &mut Text) {
         let Ahead { along: Along { ahead, backward, .. }, reach: [most, _], n, .. } = self;
-        for One { of, held, next, .. } in &self.all {
+        for one in &self.all {
+            let One { of, held, .. } = one;
             let [below, above] = of.reach;
             let (from, around) = (most - below, below + above);
             if around > 0 {
@@ -180,7 +219,8 @@ impl Ahead {
             }
             if of.fetched {
                 let at = if *backward { from } else { from + around };
-                self.each(text, i64::from(*ahead), |text| text.line(format!("{held}[{n} + {at}] = {next}[{n}];")));
+                let coming = self.coming(one, &self.slot);
+                self.each(text, i64::from(*ahead), |text| text.line(format!("{held}[{n} + {at}] = {coming};")));
             }
         }
     }

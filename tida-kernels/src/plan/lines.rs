@@ -1,26 +1,26 @@
 //! How the cells of a line come to the thread that computes them.
 //!
 //! Along the last axis lines go chunk by chunk through memory that threads share. A thread has a line, and neighbouring
-//! threads have lines that are a row apart: each of them would fetch a sector for one value. So the threads of a block
-//! fetch a chunk of columns of their lines together, each thread computes its own line's cells of it there, and
-//! together they store what was written. On CUDA the next chunks are on their way meanwhile.
+//! threads have lines that are a row apart: each of them would fetch a sector for one value. So some warps of a block
+//! fetch and store chunks of columns of its lines, row by row, while one warp computes the cells of the chunk that is
+//! there, a line a thread.
 //!
-//! Along other axes, where lines are few, a thread fetches the next cells of its line into registers while it computes
-//! those before them: else too few bytes are under way.
+//! Along other axes, where lines are few, a thread fetches the next cells of its line into shared memory of its own
+//! while it computes those before them in registers: else too few bytes are under way.
 
 use super::{Along, Dialect};
 use crate::analysis::{Analysis, ArrayAccess, IndexForm, Symbol};
 use crate::element::ElementType;
 use crate::ir::{Access, Kernel};
 
-/// Lines of a block, a warp's.
-pub const ROWS: u32 = 32;
+/// Threads of a warp. The first one of a block computes.
+pub const LANES: u32 = 32;
 
-/// Warps of a block that fetch and store. The first one computes.
-pub const WARPS: u32 = 4;
+/// Warps of a block that fetch and store.
+pub const MOVERS: u32 = 4;
 
-/// Columns of a chunk: as many as fit, of these.
-const COLUMNS: [u32; 3] = [32, 16, 8];
+/// Lines and columns of a chunk: the first of these that fits. Rows of fewer columns are parts of lines of memory.
+const CHUNKS: [[u32; 2]; 4] = [[LANES, 32], [LANES / 2, 32], [LANES / 2, 16], [LANES / 2, 8]];
 
 /// Bytes of shared memory of any block.
 const SHARED: usize = 48 << 10;
@@ -39,17 +39,33 @@ pub(crate) struct Staged {
     pub written: bool,
 }
 
-/// Chunks of a block that lie in shared memory at once, at most: one is worked on, the others are on their way.
+impl Staged {
+    /// Chunks that lie in shared memory at once, where so many are fetched before they are computed, with the one that
+    /// is. What is written is stored while the next chunk is computed.
+    pub fn slots(&self, ring: u32) -> u32 {
+        match (self.fetched, self.written) {
+            (true, false) => ring,
+            (true, true) => ring + 1,
+            (false, _) => 2,
+        }
+    }
+}
+
+/// Chunks of a block that are fetched before they are computed, at most and at least, with the one that is.
 const RING: u32 = 4;
+const LEAST: u32 = 2;
 
 /// Lines from which on enough bytes are under way without fetching ahead.
 const MANY: u64 = 1 << 16;
 
-/// Cells that are fetched ahead: as many as registers hold, of these.
-const AHEAD: [u32; 5] = [64, 32, 16, 8, 4];
+/// Cells that are computed in registers at once: as many as these hold, of these.
+const AHEAD: [u32; 3] = [16, 8, 4];
 
-/// 32-bit registers for what is fetched ahead, for what is worked on, and for what is written.
-const REGISTERS: u32 = 192;
+/// Times as many cells that are fetched before they are computed, with those that are, at most.
+const DEEP: u32 = 8;
+
+/// 32-bit registers for what is worked on, and for what is written.
+const REGISTERS: u32 = 160;
 
 /// Expressions of a kernel, at most, that is written out for all cells that were fetched.
 const LARGE: usize = 1024;
@@ -104,51 +120,60 @@ pub(crate) fn pitch(staged: &[Staged], columns: u32) -> i64 {
     (i64::from(columns) + reach(staged).iter().sum::<i64>()) | 1
 }
 
-/// Bytes of a cell in all arguments, and in those of them that are fetched.
-fn bytes(kernel: &Kernel, staged: &[Staged]) -> [usize; 2] {
-    let of = |staged: &Staged| kernel.args[staged.arg].element.bytes();
-    let fetched = staged.iter().filter(|staged| staged.fetched);
-    [staged.iter().map(of).sum(), fetched.map(of).sum()]
+/// Whether so many chunks of these lines and columns lie in a block's shared memory.
+fn fits(kernel: &Kernel, staged: &[Staged], [rows, columns]: [u32; 2], ring: u32) -> bool {
+    let bytes = |of: &Staged| of.slots(ring) as usize * kernel.args[of.arg].element.bytes();
+    pitch(staged, columns) as usize * rows as usize * staged.iter().map(bytes).sum::<usize>() <= SHARED
 }
 
-/// Columns of the chunks in which a kernel's lines go on a GPU; 0 if they do not.
-pub fn columns(kernel: &Kernel, analysis: &Analysis, along: &Along) -> u32 {
+/// Lines and columns of the chunks in which a kernel's lines go on a GPU; none if they do not.
+pub fn chunk(kernel: &Kernel, analysis: &Analysis, along: &Along) -> [u32; 2] {
     if kernel.rank < 2 || along.axis as usize + 1 != kernel.rank {
-        return 0;
+        return [0; 2];
     }
-    let Some(staged) = staged(kernel, analysis, along) else { return 0 };
-    let [value, _] = bytes(kernel, &staged);
-    let fits = |columns: &u32| pitch(&staged, *columns) as usize * ROWS as usize * value <= SHARED;
-    COLUMNS.into_iter().find(fits).unwrap_or(0)
+    let Some(staged) = staged(kernel, analysis, along) else { return [0; 2] };
+    CHUNKS.into_iter().find(|chunk| fits(kernel, &staged, *chunk, LEAST)).unwrap_or_default()
 }
 
-/// How many of these chunks lie in shared memory at once. What comes next is copied there beside the computing, where
-/// the language can do so with its values.
+/// How many of these chunks are fetched before they are computed, with the one that is; the same of the cells ahead.
+/// Several come at once where the language copies values of their size beside the computing.
 pub fn ring(kernel: &Kernel, analysis: &Analysis, along: &Along, dialect: Dialect) -> u32 {
-    let Some(staged) = staged(kernel, analysis, along).filter(|_| along.columns > 0) else { return 1 };
-    let fetched = |staged: &&Staged| staged.fetched;
+    let Some(staged) = staged(kernel, analysis, along).filter(|_| along.columns > 0 || along.ahead > 0) else {
+        return LEAST;
+    };
+    let mut fetched = staged.iter().filter(|staged| staged.fetched);
     let copied = |staged: &Staged| matches!(kernel.args[staged.arg].element.bytes(), 4 | 8);
-    if dialect != Dialect::Cuda || !staged.iter().filter(fetched).all(copied) {
-        return 1;
+    if dialect != Dialect::Cuda || !fetched.all(copied) {
+        return LEAST;
     }
-    let [all, fetched] = bytes(kernel, &staged);
-    let chunk = pitch(&staged, along.columns) as usize * ROWS as usize;
-    let fits = |ring: &u32| chunk * (all + (*ring as usize - 1) * fetched) <= SHARED;
-    if fetched == 0 { 1 } else { (2..=RING).rev().find(fits).unwrap_or(1) }
+    let found = match along.ahead {
+        0 => (LEAST..=RING).rev().find(|ring| fits(kernel, &staged, [along.rows, along.columns], *ring)),
+        cells => (LEAST..=DEEP).rev().find(|ring| come(kernel, &staged, cells, *ring)),
+    };
+    found.unwrap_or(LEAST)
 }
 
-/// Cells of so many lines that threads fetch ahead on a GPU; 0 where each reads them when it needs them.
+/// Whether so many times so many cells of a block's lines lie in its shared memory.
+fn come(kernel: &Kernel, staged: &[Staged], cells: u32, ring: u32) -> bool {
+    let fetched = staged.iter().filter(|staged| staged.fetched);
+    let bytes: usize = fetched.map(|staged| kernel.args[staged.arg].element.bytes()).sum();
+    (ring * cells * LANES) as usize * bytes <= SHARED
+}
+
+/// Cells of so many lines that threads compute in registers at once on a GPU, while the next ones come; 0 where each
+/// reads them when it needs them.
 pub fn ahead(kernel: &Kernel, analysis: &Analysis, along: &Along, lines: u64) -> u32 {
     let size = kernel.body.exprs.len() + kernel.functions.iter().map(|of| of.body.exprs.len()).sum::<usize>();
     if lines >= MANY {
         return 0;
     }
-    let Some(staged) = staged(kernel, analysis, along) else { return 0 };
-    let words = |staged: &Staged| {
-        let word = kernel.args[staged.arg].element.bytes().div_ceil(4) as u32;
-        word * if staged.fetched { 2 } else { 1 }
-    };
+    let staged = staged(kernel, analysis, along);
+    let Some(staged) = staged.filter(|all| all.iter().any(|staged| staged.fetched)) else { return 0 };
+    let words = |staged: &Staged| kernel.args[staged.arg].element.bytes().div_ceil(4) as u32;
     let registers: u32 = staged.iter().map(words).sum();
-    let fits = |cells: &u32| cells * registers <= REGISTERS && *cells as usize * size <= LARGE;
-    if bytes(kernel, &staged)[1] == 0 { 0 } else { AHEAD.into_iter().find(fits).unwrap_or(0) }
+    let fits = |cells: &u32| {
+        let held = cells * registers <= REGISTERS && *cells as usize * size <= LARGE;
+        held && come(kernel, &staged, *cells, LEAST)
+    };
+    AHEAD.into_iter().find(fits).unwrap_or(0)
 }

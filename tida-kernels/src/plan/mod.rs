@@ -173,17 +173,20 @@ pub struct Along {
     pub backward: bool,
     /// Columns of the chunks in which lines along the last axis go through memory that threads share; 0 if they do not.
     pub columns: u32,
-    /// How many of these chunks lie there at once: the next ones are on their way while one is worked on.
+    /// Lines of these chunks.
+    pub rows: u32,
+    /// How many of these chunks are fetched before they are computed, with the one that is; or how many times the cells
+    /// ahead. At least two.
     pub ring: u32,
-    /// Cells of a line that a thread fetches into registers while it computes those before them; 0 if it reads each
-    /// where it needs it.
+    /// Cells of a line that a thread computes in registers while the next ones come; 0 if it reads each where it needs
+    /// it.
     pub ahead: u32,
 }
 
 impl Along {
     /// Cell by cell, from memory.
     pub fn new(axis: u32, backward: bool) -> Along {
-        Along { axis, backward, columns: 0, ring: 1, ahead: 0 }
+        Along { axis, backward, columns: 0, rows: 0, ring: 2, ahead: 0 }
     }
 }
 
@@ -244,8 +247,8 @@ impl Plan {
     /// The same for threads that each take a line.
     pub fn mapping_of_lines(along: &Along) -> [u32; 3] {
         match along {
-            Along { columns: 1.., .. } => [lines::ROWS, lines::WARPS, 1],
-            Along { ahead: 1.., .. } => [lines::ROWS, 1, 1],
+            Along { columns: 1.., rows, .. } => [*rows, (lines::MOVERS + 1) * lines::LANES / rows, 1],
+            Along { ahead: 1.., .. } => [lines::LANES, 1, 1],
             _ => [LINES, 1, 1],
         }
     }

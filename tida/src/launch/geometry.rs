@@ -18,11 +18,11 @@ pub(super) fn along(Order { axis, backward }: &Order, prepared: &Prepared, lines
     let mut along = Along::new(axis, *backward);
     if let Some((lines, dialect)) = lines {
         let (kernel, analysis) = (&prepared.kernel, &prepared.analysis);
-        along.columns = lines::columns(kernel, analysis, &along);
-        along.ring = lines::ring(kernel, analysis, &along, dialect);
+        [along.rows, along.columns] = lines::chunk(kernel, analysis, &along);
         if along.columns == 0 {
             along.ahead = lines::ahead(kernel, analysis, &along, lines);
         }
+        along.ring = lines::ring(kernel, analysis, &along, dialect);
     }
     along
 }
