@@ -3,7 +3,7 @@
 
 use tida::array::StripFault;
 use tida::prelude::*;
-use tida::{SimDevice, TileAccBuilder};
+use tida::{SimDevice, TileAccBuilder, fill_ghosts};
 use tida_tests::on_cpu;
 use tida_tests::several::{Dice, accelerators, bits, everything, value};
 
@@ -208,6 +208,57 @@ fn messages_are_few_and_steps_fuse() {
         assert_eq!(counts[0].1, 0, "{counts:?}");
         assert!(counts[3].1 > 0 && counts[3].0 < counts[0].0, "{counts:?}");
     }
+}
+
+/// One sweep of two fields, each of which reads both: so many steps from the same values.
+fn react(acc: &TileAcc, overlap: usize, steps: usize) -> [TileArray<f64, 3>; 2] {
+    let builder = TileArray::<f64, 3>::builder([48, 16, 64]).ghost(1).boundary(Boundary::Periodic).overlap(overlap);
+    let field = |salt: i64| {
+        let mut u = builder.clone().build(acc).unwrap();
+        for tile in u.tiles() {
+            compute(
+                &tile,
+                &mut u,
+                kernel!(|u, at| u[at] = ((at[0] * 7 + at[1] * 5 + at[2] + salt) % 31) as f64 / 31.0),
+            )
+            .unwrap();
+        }
+        u
+    };
+    let (mut now, mut next) = ([field(1), field(9)], [field(0), field(0)]);
+    for _ in 0..steps {
+        let ([u, v], [un, vn]) = (&mut now, &mut next);
+        fill_ghosts((&mut *u, &mut *v)).unwrap();
+        for tile in un.tiles() {
+            compute(
+                &tile,
+                (&mut *un, &mut *vn, &*u, &*v),
+                kernel!(|un, vn, u, v, at| {
+                    let both = u[at] * v[at] * v[at];
+                    un[at] = u[at] + 0.1 * (u[at - [1, 0, 0]] + u[at + [1, 0, 0]] - 2.0 * u[at]) - both;
+                    vn[at] = v[at] + 0.05 * (v[at - [1, 0, 1]] + v[at + [1, 1, 0]] - 2.0 * v[at]) + both;
+                }),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut now, &mut next);
+    }
+    acc.sync().unwrap();
+    now
+}
+
+/// Planes that are cells go from device to device, none by way of the host; those of two fields that one sweep writes
+/// every so many steps too.
+#[test]
+fn planes_go_from_device_to_device() {
+    let values = |fields: &[TileArray<f64, 3>; 2]| fields.each_ref().map(|u| bits(&u.read_box(u.domain()).unwrap()));
+    let expected = values(&react(&on_cpu(), 0, 8));
+    let acc = unhurried("sim:3").build().unwrap();
+    let fields = react(&acc, 4, 8);
+    // Twice: 4 planes of 16 times 64 numbers on two sides of each of 3 places, of both fields.
+    assert_eq!(acc.stats().strip_bytes, 2 * 4 * 16 * 64 * 8 * 2 * 3 * 2);
+    assert_eq!(acc.bytes_copied(), (0, 0));
+    assert!(values(&fields) == expected);
 }
 
 /// Planes that are taken for good when they are not are seen in the values.

@@ -11,9 +11,9 @@ mod choice;
 use std::collections::BTreeMap;
 
 use super::reads::{Reads, coordinates, expressions};
-use crate::analysis::{Analysis, IndexForm, Symbol};
+use crate::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
-use crate::ir::{Access, ExprId, ExprKind, Kernel, has_while};
+use crate::ir::{Access, Arg, ExprId, ExprKind, Kernel, has_while};
 
 pub use choice::{Asked, Chosen, LAUNCH, LONGEST, Parts, Target, choose, single, worth_a_trial};
 
@@ -160,6 +160,25 @@ pub fn fusible(kernel: &Kernel, analysis: &Analysis) -> Option<Steps> {
     }
 }
 
+/// The axes whose coordinates a cell computes with, as bits, of a kernel that may run in cells whose values are of no
+/// use: whatever these read, the kernel ends, fails nowhere, reads where it may, and writes nothing but its own cell.
+pub fn harmless(kernel: &Kernel, analysis: &Analysis) -> Option<u8> {
+    let turns = (0..analysis.loops.len()).all(|n| analysis.turns(n as u32).is_some_and(|turns| turns <= TURNS));
+    let endless = has_while(&kernel.body.block) || kernel.functions.iter().any(|f| crate::ir::has_loop(&f.body.block));
+    let sound = analysis.complete && !analysis.may_fault && turns && !endless;
+    let knows = |(arg, usage): (&Arg, &ArgUse)| {
+        let affine = |form: &IndexForm| matches!(form, IndexForm::Affine(_));
+        let known = |access: &ArrayAccess| access.index.iter().all(affine) && access.component.is_some();
+        match arg.access {
+            Access::Write => usage.accesses.iter().all(|access| access.at_cell),
+            // A table's index is checked by its length alone.
+            Access::Table => true,
+            _ => usage.accesses.iter().all(known),
+        }
+    };
+    (sound && kernel.args.iter().zip(&analysis.args).all(knows)).then(|| coordinates(kernel))
+}
+
 /// The same for the argument that is written and the one that alternates with it.
 pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -> Option<Steps> {
     let (written, read) = (kernel.args.get(out)?, kernel.args.get(inp)?);
@@ -171,25 +190,14 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
         && written.rank == rank
         && read.rank == rank;
     let alone = kernel.args.iter().filter(|arg| arg.access == Access::Write).count() == 1;
-    // What threads at the edge of a tile compute is of no use, but it has to end, and to read where it may.
-    let turns = (0..analysis.loops.len()).all(|n| analysis.turns(n as u32).is_some_and(|turns| turns <= TURNS));
-    let endless = has_while(&kernel.body.block) || kernel.functions.iter().any(|f| crate::ir::has_loop(&f.body.block));
-    let sound = analysis.complete && !analysis.may_fault && turns && !endless;
     let usage = analysis.args.get(out)?;
-    let only_written = usage.must_write && !usage.read && usage.accesses.iter().all(|access| access.at_cell);
-    if !(2..=3).contains(&rank) || !alike || !alone || !sound || !only_written {
+    let only_written = usage.must_write && !usage.read;
+    if !(2..=3).contains(&rank) || !alike || !alone || !only_written {
         return None;
     }
-    for (n, usage) in analysis.args.iter().enumerate().filter(|(n, _)| *n != out) {
-        let affine = |form: &IndexForm| matches!(form, IndexForm::Affine(_));
-        let known = usage.accesses.iter().all(|access| access.index.iter().all(affine) && access.component.is_some());
-        // A table's index is checked by its length alone.
-        if !known && kernel.args[n].access != Access::Table {
-            return None;
-        }
-    }
+    // What threads at the edge of a tile compute is of no use.
+    let coordinates = harmless(kernel, analysis)?;
     let of = Reads::of(analysis);
-    let coordinates = coordinates(kernel);
     let (offsets, reads) = (Vec::new(), BTreeMap::new());
     let mut found = Steps { pair: (out, inp), rank, scalar, offsets, reads, work: 0, others: 0, coordinates };
     for id in expressions(&kernel.body, &kernel.body.block) {

@@ -101,8 +101,8 @@ struct Of<const D: usize> {
     gives_ghosts: bool,
     borders: Borders,
     boxes: StripsOf,
-    /// What sets the boxes from device to device, once that was asked for.
-    over: OnceLock<Arc<DeviceCopies>>,
+    /// What sets the boxes from device to device, once that was asked for: by whether each array lies in a row there.
+    over: [OnceLock<Arc<DeviceCopies>>; 4],
 }
 
 impl<const D: usize> Of<D> {
@@ -175,7 +175,8 @@ impl<const D: usize> Strips for Of<D> {
                 "report this as a bug of tida",
             ));
         };
-        let copies = match self.over.get() {
+        let over = &self.over[2 * usize::from(from.row().is_some()) + usize::from(to.row().is_some())];
+        let copies = match over.get() {
             Some(copies) => copies.clone(),
             None => {
                 let lies = |storage: &Storage, layout: &Layout<D>, part: &PackedBox| {
@@ -186,7 +187,7 @@ impl<const D: usize> Strips for Of<D> {
                 let ends = given.iter().zip(taken);
                 let ends = ends.map(|(given, taken)| (lies(to, &self.to, taken), lies(from, &self.from, given)));
                 let made = DeviceCopies::across(queue.device, &self.to.element, &ends.collect::<Vec<_>>())?;
-                self.over.get_or_init(|| Arc::new(made)).clone()
+                over.get_or_init(|| Arc::new(made)).clone()
             }
         };
         // SAFETY: the copies are for these layouts; the rest is the caller's promise.
@@ -233,7 +234,7 @@ impl Route {
                     taken: packed(&taker.element, &taken),
                     from: giver.clone(),
                     to: taker.clone(),
-                    over: OnceLock::new(),
+                    over: Default::default(),
                 };
                 routes.push(Route { from, to, strips: Arc::new(strips) });
             }

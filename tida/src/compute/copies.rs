@@ -45,8 +45,7 @@ pub(super) fn over_copies<const D: usize>(
     {
         return None;
     }
-    // Such kernels end and do not fail, whatever they compute with.
-    let steps = prepared.steps.as_ref()?;
+    let coordinates = prepared.harmless?;
     let knows = |(n, array): (usize, &TiledInfo<'_, D>)| {
         let plan = &prepared.args[n];
         let halo = plan.halo.as_ref().map_or((0, 0), |halo| halo[0]);
@@ -59,7 +58,7 @@ pub(super) fn over_copies<const D: usize>(
         return None;
     }
     // Copies of the other end have other coordinates than that; and of faces, the first and the last are two.
-    let has_ends = steps.coordinates & 1 != 0 || layout.centering[0] == Centering::Face;
+    let has_ends = coordinates & 1 != 0 || layout.centering[0] == Centering::Face;
     let planes = std::array::from_fn(|side| {
         let (wraps, cells) = (layout.wraps(side), &tile.cells);
         let (at_end, in_loop) = match side {

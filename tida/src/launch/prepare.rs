@@ -15,7 +15,7 @@ use tida_kernels::ir::{
 };
 use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
-use tida_kernels::plan::fuse::{Steps, fusible};
+use tida_kernels::plan::fuse::{Steps, fusible, harmless};
 use tida_kernels::plan::joint::joint;
 use tida_kernels::plan::march::{Saving, saving};
 use tida_kernels::plan::wide::{Beside, side};
@@ -58,6 +58,8 @@ pub(crate) struct Prepared {
     pub sharing: Sharing,
     /// How several steps may run as one launch, if they may.
     pub steps: Option<Steps>,
+    /// The axes whose coordinates a cell computes with, as bits, if it may run where its values are of no use.
+    pub harmless: Option<u8>,
     /// How, for boxes that were asked for.
     pub choices: Choices,
     /// Some arguments hold codes, which the kernel decodes, or values that it rounds.
@@ -308,6 +310,7 @@ impl Prepared {
         let joint = joint(&kernel, &analysis);
         let latency = latency(&kernel);
         let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
+        let harmless = harmless(&kernel, &analysis).filter(|_| kernel.group.is_none());
         let tables = tables(&kernel);
         Ok(Prepared {
             kernel,
@@ -320,6 +323,7 @@ impl Prepared {
             joint,
             sharing,
             steps,
+            harmless,
             choices: Choices::default(),
             is_coded: false,
             from: None,

@@ -187,12 +187,30 @@ impl Core {
 
     /// A node that another one has put into a stream: it ends with that one. Gives the nodes that may run now.
     pub(super) fn end_with(self: &Arc<Core>, node: &Arc<Node>, leader: &Node) -> Next {
-        let after = node.take_before().into_iter().filter(|other| !other.is_of(self)).collect();
-        let at = leader.launched().map_or((0, 0, None), |at| (at.device, at.stream, at.event.clone()));
-        let (device, stream, event) = at;
+        let before = node.take_before();
+        let at = leader.launched().map(|at| (at.device, at.stream, at.event.clone(), at.early.clone()));
+        let (id, stream, event, early) = at.unwrap_or_default();
+        // What this one overwrites may be read in other streams, for which the other one does not wait, since it does not
+        // write it. Who comes after this one does not ask for those any more.
+        let apart = |other: &&Arc<Node>| {
+            let at = other.launched().filter(|at| (at.device, at.stream) != (id, stream));
+            !other.is_finished() && at.is_some()
+        };
+        if let Some(device) = self.device.as_ref().filter(|device| device.id() == id)
+            && before.iter().any(|other| apart(&other))
+        {
+            let queue = Queue { device, stream, rings: &[], refilled: &[], lane: None, notes: None };
+            return self.put_into(&queue, node, &before, || {
+                for at in before.iter().filter(apart).filter_map(|other| other.launched()) {
+                    at.event.iter().try_for_each(|event| device.backend().wait(stream, &**event))?;
+                }
+                Ok((Box::new(|| Ok(())), early))
+            });
+        }
+        let after = before.into_iter().filter(|other| !other.is_of(self)).collect();
         let done: Result<Done, Error> = Ok(Box::new(|| Ok(())));
         self.put(InFlight { core: self.clone(), node: node.clone(), after, event: event.clone(), done });
-        node.set_launched(Launched { device, stream, event, early: None })
+        node.set_launched(Launched { device: id, stream, event, early })
     }
 
     /// Gives a node to the thread that ends it.

@@ -44,18 +44,16 @@ impl Direct {
         let has_room = |place: usize| here.contains(&place) && kept[place - here.start].is_some();
         let all = |pair: &Pair| {
             let mut given = carried(arrays, *pair).0.into_iter();
-            reads(pair)
-                && has_room(pair.0)
-                && has_room(pair.1)
-                && given.all(|(strips, _)| strips.takes_ghosts() && !strips.gives_ghosts())
+            reads(pair) && has_room(pair.0) && has_room(pair.1) && given.all(|(strips, _)| !strips.gives_ghosts())
         };
         let direct: Vec<Pair> = pairs.iter().filter(|pair| all(pair)).copied().collect();
         let mut owed = Vec::new();
         for ((parts, routes), leaves) in arrays.iter().zip(leaves) {
             for (place, (_, tracker)) in parts.iter().enumerate() {
+                // Where what is taken are cells, a fill follows that is owed as that of any array.
+                let is_left = |route: &Route| route.strips.takes_ghosts() && direct.contains(&(route.from, route.to));
                 let mut to_here = routes.iter().filter(|route| route.to == place).peekable();
-                let is_taken = to_here.peek().is_some();
-                let whole = is_taken && to_here.all(|route| direct.contains(&(route.from, route.to)));
+                let whole = to_here.peek().is_some() && to_here.all(is_left);
                 let regional = tracker.regional().filter(|_| whole && *leaves);
                 let left = regional.and_then(|regional| Owed::of_part(regional, recorded));
                 owed.extend(left.map(|owed| (tracker.clone(), Arc::new(owed))));
