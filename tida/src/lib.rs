@@ -81,7 +81,7 @@
 //! | choosing a device, threads and limits | [`TileAcc::builder`], [`Device`] |
 //! | arrays in fewer bits | [`Format`], [`array::TileArrayBuilder::storage`] |
 //! | what tida made of a kernel, what ran when | [`explain`], [`explain_tile`], [`kernels`], [`Stats`], [`Timeline`] |
-//! | kernels made elsewhere, devices that are not there | [`compute::PtxKernel`], [`SimDevice`] |
+//! | kernels made elsewhere, devices that are not there | [`compute::PtxKernel`], [`SimDevice`], [`SimCluster`] |
 //! | checkpoints | `save` and `restore`, with the feature `npz` |
 //!
 //! The repository has whole programs in `examples/`, and pages on speed, kernels, the environment and decisions in
@@ -162,7 +162,7 @@ pub use array::{restore, save};
 pub use backend::KernelFacts;
 #[doc(hidden)]
 pub use backend::sim::SimFault;
-pub use backend::sim::{SimDevice, SimReport};
+pub use backend::sim::{SimCluster, SimDevice, SimLink, SimReport};
 pub use compute::{
     All, ArgMax, ArgMin, Backward, BoxedKernel, CellLists, Coarse, Colour, Direction, Explanation, Fine, Forward,
     GroupKernel, Kernel, KernelReport, Max, Min, Number, Product, ReadCounts, Real, RealOrComplex, Scalar, Scan, Sum,

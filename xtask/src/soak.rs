@@ -23,6 +23,9 @@ pub struct Options {
     /// Devices to run on, such as `sim,opencl`, beside the CPU; all that there are if nothing is said
     #[arg(long)]
     device: Option<String>,
+    /// Programs on several places alone
+    #[arg(long)]
+    places: bool,
     /// Programs that run at once
     #[arg(long, default_value_t = 2)]
     workers: usize,
@@ -42,6 +45,9 @@ pub fn soak(options: &Options) -> Result<()> {
         .env("TIDA_SOAK_FOLDER", &folder);
     if let Some(program) = options.program {
         soak.env("TIDA_SOAK_PROGRAM", program.to_string());
+    }
+    if options.places {
+        soak.env("TIDA_SOAK_PLACES", "several");
     }
     if let Some(file) = &options.replay {
         let file = fs::canonicalize(file).map_err(|e| format!("tried to find {}; found: {e}", file.display()))?;

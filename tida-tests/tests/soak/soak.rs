@@ -33,6 +33,8 @@ struct Asked {
     workers: usize,
     /// This program alone.
     only: Option<u64>,
+    /// Programs on several places alone.
+    several: bool,
     /// A file with the text of one.
     replay: Option<PathBuf>,
     /// Where the text of what runs lies meanwhile, and of what failed.
@@ -48,6 +50,7 @@ impl Asked {
             time: Duration::from_secs(number("TIDA_SOAK_SECONDS").unwrap_or(60)),
             workers: number("TIDA_SOAK_WORKERS").unwrap_or(2) as usize,
             only: number("TIDA_SOAK_PROGRAM"),
+            several: text("TIDA_SOAK_PLACES").is_some(),
             replay: text("TIDA_SOAK_REPLAY").map(PathBuf::from),
             folder: text("TIDA_SOAK_FOLDER").map_or_else(std::env::temp_dir, PathBuf::from),
         }
@@ -74,15 +77,20 @@ pub fn soak() {
     let working = AtomicU64::new(asked.workers.max(1) as u64);
     let (next, failed, without_room, start) =
         (AtomicU64::new(0), AtomicBool::new(false), AtomicU64::new(0), Instant::now());
+    // Programs that ran on each kind of place, and those of them on several.
+    let on: [[AtomicU64; 2]; Place::ALL.len()] = Default::default();
     let busy: Vec<Mutex<Option<(Instant, u64)>>> = (0..asked.workers.max(1)).map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
         for (worker, busy) in busy.iter().enumerate() {
             let (asked, places, next, failed, without_room) = (&asked, &places, &next, &failed, &without_room);
-            let working = &working;
+            let (working, on) = (&working, &on);
             scope.spawn(move || {
                 while start.elapsed() < asked.time && !failed.load(Ordering::Relaxed) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let program = draw::program(asked.seed, number, places);
+                    if asked.several && program.places() < 2 {
+                        continue;
+                    }
                     let file = asked.folder.join(format!("running-{worker}.txt"));
                     let _ = std::fs::write(&file, program.to_string());
                     *busy.lock().unwrap() = Some((Instant::now(), number));
@@ -97,6 +105,10 @@ pub fn soak() {
                     }
                     *busy.lock().unwrap() = None;
                     let _ = std::fs::remove_file(&file);
+                    let place = Place::ALL.iter().position(|(place, _)| *place == program.configuration.place);
+                    let counts = &on[place.unwrap_or(0)];
+                    counts[0].fetch_add(1, Ordering::Relaxed);
+                    counts[1].fetch_add(u64::from(program.places() > 1), Ordering::Relaxed);
                     if number % 1000 == 999 {
                         println!("{} programs, {:.0} s", number + 1, start.elapsed().as_secs_f64());
                     }
@@ -109,13 +121,18 @@ pub fn soak() {
             busy.iter().for_each(|busy| end_if_stuck(asked.seed, *busy.lock().unwrap()));
         }
     });
-    let (count, seconds) = (next.into_inner(), start.elapsed().as_secs_f64());
+    let (drawn, seconds) = (next.into_inner(), start.elapsed().as_secs_f64());
+    let count: u64 = on.iter().map(|[all, _]| all.load(Ordering::Relaxed)).sum();
     println!(
-        "{count} programs in {seconds:.0} s, {:.0} a minute; {} had no room, as foretold",
+        "{count} programs of {drawn} drawn in {seconds:.0} s, {:.0} a minute; {} had no room, as foretold",
         count as f64 * 60.0 / seconds,
         without_room.into_inner()
     );
     let [fused, joined, chains] = DONE.each_ref().map(|count| count.load(Ordering::Relaxed));
+    for ((_, name), [all, several]) in Place::ALL.iter().zip(&on) {
+        let [all, several] = [all, several].map(|count| count.load(Ordering::Relaxed));
+        println!("on {name}: {all}, {several} of them on several places");
+    }
     println!("{fused} had several steps in one launch, {joined} sweeps that ran as one, {chains} chains");
     assert!(!failed.into_inner(), "a program has not the bits of plain loops");
 }

@@ -16,7 +16,7 @@ pub use self::ranks::Ranks;
 use super::describe::Missed;
 use super::{Handle, TileAcc, settings};
 use crate::backend::cpu::Caches;
-use crate::backend::sim::{self, SimDevice};
+use crate::backend::sim::{self, SimCluster, SimDevice};
 use crate::backend::{cuda, host, opencl};
 use crate::bytes::{IntoBytes, bytes_from};
 use crate::device::core::{DeviceCore, Opened};
@@ -178,6 +178,7 @@ fn best_of(all: [(&'static str, Device, Open<'_>); 2]) -> Result<Found, Error> {
 pub struct TileAccBuilder {
     device: Option<Device>,
     simulated: Option<SimDevice>,
+    cluster: Option<SimCluster>,
     /// Those of several places, as they were named.
     devices: Option<Vec<String>>,
     strip_fault: Option<StripFault>,
@@ -298,6 +299,22 @@ impl TileAccBuilder {
     /// ```
     pub fn simulate(mut self, device: SimDevice) -> Self {
         self.simulated = Some(device);
+        self
+    }
+
+    /// Runs on several simulated devices, each of them a place, which are joined as the cluster says: see
+    /// [`SimCluster`].
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # use tida::{SimCluster, SimDevice};
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().simulate_cluster(SimCluster::of(4, SimDevice::new())).build()?;
+    /// assert_eq!(acc.places().len(), 4);
+    /// # Ok(()) }
+    /// ```
+    pub fn simulate_cluster(mut self, cluster: SimCluster) -> Self {
+        self.cluster = Some(cluster);
         self
     }
 

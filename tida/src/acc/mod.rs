@@ -349,7 +349,8 @@ impl TileAcc {
     }
 
     /// What the simulated device did so far, if work runs on one. It does not wait for recorded work that has not
-    /// started: call [`TileAcc::sync`] first to have all of it. Of several places, ask each.
+    /// started: call [`TileAcc::sync`] first to have all of it. Of several places that are all simulated, it is what
+    /// they did together: the time of the last one to end, and sums of all else.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -360,8 +361,8 @@ impl TileAcc {
     /// # Ok(()) }
     /// ```
     pub fn simulated(&self) -> Option<SimReport> {
-        let [one] = self.places() else { return None };
-        one.core().device.as_ref()?.backend().simulated().map(|sim| sim.report())
+        let of = |place: &TileAcc| Some(place.core().device.as_ref()?.backend().simulated()?.report());
+        self.places().iter().map(of).try_fold(SimReport::default(), |all, one| Some(all.with(&one?)))
     }
 
     /// Starts everything recorded so far, and returns at once. What was waiting for more work of its kind waits no

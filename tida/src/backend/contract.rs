@@ -205,8 +205,11 @@ fn reads_beside(one: &Device, other: &Device) {
 
 #[test]
 fn simulated_devices_read_beside() {
-    let one = sim::open(sim::SimDevice::new(), None).unwrap();
-    let other = sim::open(sim::SimDevice::new(), Some(&*one)).unwrap();
+    let all = || sim::SimCluster::of(3, sim::SimDevice::new()).no_link([0, 2]).into_devices().unwrap().into_iter();
+    let [first, second, third] = all().collect::<Vec<_>>().try_into().unwrap();
+    let one = sim::open(first, None).unwrap();
+    let [other, apart] = [second, third].map(|spec| sim::open(spec, Some(&*one)).unwrap());
+    assert!(one.reaches(&*other) && other.reaches(&*apart) && !one.reaches(&*apart) && !apart.reaches(&*one));
     reads_beside(&one, &other);
     reads_beside(&one, &one);
     // One that does not wait finds what nobody has written yet.

@@ -2,6 +2,7 @@
 //!
 //! Nothing outside a backend's folder names a type of its driver.
 
+mod at_work;
 pub(crate) mod chosen;
 #[cfg(test)]
 mod contract;
@@ -31,6 +32,7 @@ use tida_kernels::plan::auto::{Latency, Machine};
 use tida_kernels::plan::{Dialect, Math};
 
 use crate::error::{Error, ErrorKind};
+pub(crate) use at_work::{AtWork, Waits};
 pub(crate) use giver::Turn;
 #[cfg(not(feature = "cuda"))]
 pub(crate) use missing::cuda;
@@ -167,7 +169,8 @@ pub(crate) trait Event: Debug + Send + Sync {
     /// Whether all work before it is done.
     fn is_done(&self) -> bool;
     /// As [`Event::finish`], for who only writes down that the work is done: no later command of the host waits for it.
-    /// To a simulated device that makes a difference, until [`Backend::caught_up`].
+    /// To a simulated device that makes a difference, until [`Backend::caught_up`]. The caller is at work from then on
+    /// ([`AtWork`]), well or not.
     fn settle(&self) -> Result<(), Error> {
         self.finish()
     }
@@ -262,6 +265,11 @@ impl Memory {
     pub fn holding(mut self, held: impl Any + Send + Sync) -> Memory {
         self.held = Some(Box::new(held));
         self
+    }
+
+    /// The device that it is memory of.
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.backend
     }
 
     /// Its handle: for the backend that gave it.
@@ -531,6 +539,13 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     /// Says that what the host does from now on comes after all that was settled by [`Event::settle`].
     fn caught_up(&self) {}
+
+    /// Says that so many more pieces of work may give commands ([`AtWork`]), or so many fewer. To simulated devices on
+    /// one clock that makes a difference.
+    fn works(&self, _pieces: usize, _more: bool) {}
+
+    /// Says that a thread of the program begins to wait for work, or has ended to.
+    fn waits(&self, _begins: bool) {}
 
     /// The device as others of its driver know it, where these may reach it.
     #[cfg(feature = "cuda")]

@@ -58,6 +58,8 @@ pub(crate) struct NativeWork {
     pub cells: u64,
     /// The cells of a plain sweep that take as long.
     pub takes: u64,
+    /// The bytes that such a sweep moves: each of its arrays once.
+    pub moves: u64,
     /// What it does that others do not.
     pub kind: NativeKind,
     /// The same by parts, where it may run together with others.
@@ -127,9 +129,10 @@ impl Outcome {
 }
 
 impl NativeWork {
-    /// A plain sweep over so many cells.
-    pub fn over(cells: u64, run: Box<dyn FnOnce(Flaws) -> Result<(), Error> + Send>) -> NativeWork {
-        NativeWork { run, cells, takes: cells, kind: NativeKind::default(), in_lane: None, outcome: Arc::default() }
+    /// A plain sweep over so many cells, which moves so many bytes.
+    pub fn over((cells, moves): (u64, u64), run: Box<dyn FnOnce(Flaws) -> Result<(), Error> + Send>) -> NativeWork {
+        let (kind, outcome) = (NativeKind::default(), Arc::default());
+        NativeWork { run, cells, takes: cells, moves, kind, in_lane: None, outcome }
     }
 }
 

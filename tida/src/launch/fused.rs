@@ -13,7 +13,7 @@ use tida_kernels::scalar::Value;
 use super::capture::{CAPTURE, CapturedValue, Captures, capture_bytes};
 use super::device::{BY_VALUE, Commands, DeviceArg, DeviceArgs, DeviceLaunch, Extent, Held, OnDevice};
 use super::launched::Launched;
-use super::native::NativeForm;
+use super::native::{NativeForm, moved};
 use super::native_steps::Steps as NativeSteps;
 use super::prepare::Prepared;
 use super::step::{Fusible, Launch, Together};
@@ -326,7 +326,7 @@ pub(crate) unsafe fn enqueue_steps(
             let steps = NativeSteps::new(launches, queue, (region, part), together, reach)?;
             let takes = all.native_cells(queue.device, together, &chosen, &part);
             // SAFETY: as below.
-            return unsafe { steps.put(queue, takes, launched.natively()) };
+            return unsafe { steps.put(queue, (takes, takes * moved(&launch.args)), launched.natively()) };
         }
         // SAFETY: handed on: `check` has proven every access of the cells of the box in range, for each of the steps;
         // such kernels raise no fault; what the launch uses is kept below.

@@ -60,6 +60,15 @@ impl<W> Part<W> {
     }
 }
 
+/// The bytes that a plain sweep moves for each cell: those of its arrays.
+pub(crate) fn moved<'a, 'b: 'a>(args: impl IntoIterator<Item = &'a DeviceArg<'b>>) -> u64 {
+    let bytes = args.into_iter().map(|arg| match arg {
+        DeviceArg::Tiled(array) => array.element.bytes() as u64,
+        DeviceArg::Whole(..) | DeviceArg::Table(..) => 0,
+    });
+    bytes.sum()
+}
+
 impl DeviceLaunch<'_> {
     /// Puts the native form of a launch of this plan into a stream.
     ///
@@ -94,7 +103,7 @@ impl DeviceLaunch<'_> {
             several_steps: false,
             several_sweeps: sweeps.len() + usize::from(fold.is_some()) > 1,
         };
-        let (cells, takes) = self.native_cells(boxes);
+        let [cells, takes, moves] = self.native_cells(boxes);
         let (boxes, spreads) = (boxes.to_vec(), queue.device.backend().facts().spreads);
         let in_lane = queue.lane.filter(|_| spreads).and_then(|lane| {
             // What it reads instead of ghosts it finds when it starts.
@@ -126,21 +135,21 @@ impl DeviceLaunch<'_> {
                 None => Ok(()),
             }
         };
-        let work = NativeWork { run: Box::new(run), cells, takes, kind, in_lane, outcome: launched.natively() };
+        let work = NativeWork { run: Box::new(run), cells, takes, moves, kind, in_lane, outcome: launched.natively() };
         // SAFETY: handed on.
         unsafe { queue.device.backend().launch_native(queue.stream, Native::Work(work)) }
     }
 
     /// The cells of all parts, and those of a plain sweep that takes as long: what several parts have as arguments is
-    /// moved once.
-    fn native_cells(&self, boxes: &[(usize, GridBox<4>)]) -> (u64, u64) {
+    /// moved once. And the bytes that it moves.
+    fn native_cells(&self, boxes: &[(usize, GridBox<4>)]) -> [u64; 3] {
         let NativeForm { sweeps, fold } = self.native;
         let cells: u64 = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
         let parts = (sweeps.len() + usize::from(fold.is_some())) as u64;
         let each = sweeps.iter().map(|sweep| sweep.args().len()).chain(fold.map(|fold| fold.args().len()));
         let (all, here) = (each.sum::<usize>().max(1) as u64, self.args.len() as u64);
         let takes = if parts > 1 { cells * parts * here / all } else { cells * parts };
-        (cells * parts, takes)
+        [cells * parts, takes, cells * moved(&self.args)]
     }
 
     /// Where a part of the launch finds its arrays.

@@ -100,19 +100,19 @@ impl Steps {
         Ok(Steps { steps: all, pair, region, part, around: Around::new(*cells, *faces), alike, reach })
     }
 
-    /// Puts them into a stream. They take as long as so many cells of a plain sweep.
+    /// Puts them into a stream. They take as long as so many cells of a plain sweep, which moves so many bytes.
     ///
     /// # Errors
     /// Failures that the device was told to simulate.
     ///
     /// # Safety
     /// As [`Steps::run`], until the launch is done.
-    pub unsafe fn put(self, queue: &Queue<'_>, takes: u64, outcome: Arc<Outcome>) -> Result<(), Error> {
+    pub unsafe fn put(self, queue: &Queue<'_>, (takes, moves): (u64, u64), outcome: Arc<Outcome>) -> Result<(), Error> {
         let kind = NativeKind { several_steps: self.steps.len() > 1, ..NativeKind::default() };
         let cells = (self.part.cells() * self.steps.len()) as u64;
         // SAFETY: the caller's promise.
         let run = move |flaws| unsafe { self.run(flaws) };
-        let work = NativeWork { run: Box::new(run), cells, takes, kind, in_lane: None, outcome };
+        let work = NativeWork { run: Box::new(run), cells, takes, moves, kind, in_lane: None, outcome };
         // SAFETY: as above.
         unsafe { queue.device.backend().launch_native(queue.stream, Native::Work(work)) }
     }

@@ -252,7 +252,11 @@ impl Core {
             chains.running = true;
         }
         let core = self.clone();
-        self.threads.pool.spawn(move || core.run_chain(ready));
+        self.device.iter().for_each(|device| device.backend().works(1, true));
+        self.threads.pool.spawn(move || {
+            let _at_work = core.at_work();
+            core.clone().run_chain(ready);
+        });
     }
 
     fn run_chain(self: Arc<Core>, mut ready: Ready) {

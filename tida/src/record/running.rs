@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
 use super::driver::{Core, lock};
-use crate::backend::{Event, STREAMS, Turn};
+use crate::backend::{AtWork, Event, STREAMS, Turn};
 use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, host_span};
 use crate::error::Error;
@@ -27,8 +27,13 @@ impl InFlight {
     pub fn finish(self) {
         let InFlight { core, node, after, event, done } = self;
         // Whatever panics in here, the node ends.
+        let mut at_work = None;
         let ended = || {
-            let waited = event.map_or(Ok(()), |event| event.settle());
+            let waited = event.map_or(Ok(()), |event| {
+                let settled = event.settle();
+                at_work = core.device.as_ref().map(|device| AtWork::on(&**device.backend()));
+                settled
+            });
             let done = done?;
             waited?;
             done()
@@ -78,8 +83,12 @@ impl Core {
     /// Has a node run. Who waits may launch one of a device before a thread of the pool is awake (`wait.rs`).
     fn start_here(self: &Arc<Core>, node: Arc<Node>) {
         let core = self.clone();
+        self.device.iter().for_each(|device| device.backend().works(1, true));
         if !node.on_device || self.device.is_none() {
-            return self.threads.pool.spawn(move || core.run(node));
+            return self.threads.pool.spawn(move || {
+                let _at_work = core.at_work();
+                core.clone().run(node);
+            });
         }
         lock(&self.threads.ready).push_back(node);
         self.threads.pool.spawn(move || {
@@ -89,8 +98,15 @@ impl Core {
 
     /// Launches the first node that is ready for it; whether there was one.
     pub(super) fn run_ready(self: &Arc<Core>) -> bool {
-        let node = lock(&self.threads.ready).pop_front();
-        node.map(|node| self.clone().run(node)).is_some()
+        let Some(node) = lock(&self.threads.ready).pop_front() else { return false };
+        let _at_work = self.at_work();
+        self.clone().run(node);
+        true
+    }
+
+    /// That the calling thread does what was counted when it was started.
+    pub(super) fn at_work(&self) -> Option<AtWork<'_>> {
+        self.device.as_ref().map(|device| AtWork::on(&**device.backend()))
     }
 
     /// Runs a node, then those that waited for it alone: one here, the others as new jobs.
@@ -164,7 +180,7 @@ impl Core {
         run: impl FnOnce() -> Result<(Done, Option<Box<Early>>), Error>,
     ) -> Next {
         let (backend, stream, device) = (queue.device.backend(), queue.stream, queue.device.id());
-        let _turn = Turn::begin();
+        let _turn = Turn::begin(node.number);
         let done = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)))
             .map_err(|e| node.failed(e));

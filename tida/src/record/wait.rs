@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use super::driver::{Core, lock};
-use crate::backend::looks_for;
+use crate::backend::{Waits, looks_for};
 use crate::error::{Error, ErrorKind};
 use crate::launch::capture::Home;
 use crate::memory::node::Node;
@@ -121,6 +121,8 @@ impl Core {
             // Only what gives no error comes so far.
             return;
         }
+        while self.threads.pool.current_thread_index().is_none() && !done() && self.run_ready() {}
+        let _waits = self.device.as_ref().map(|device| Waits::on(&**device.backend()));
         if self.threads.pool.current_thread_index().is_some() {
             while !done() {
                 if self.threads.pool.yield_now() != Some(rayon::Yield::Executed) {
@@ -129,7 +131,6 @@ impl Core {
             }
             return;
         }
-        while !done() && self.run_ready() {}
         let mut look = || {
             self.run_ready();
             done().then_some(())
@@ -163,6 +164,7 @@ impl Core {
         if node.is_finished() {
             return;
         }
+        let _waits = self.device.as_ref().map(|device| Waits::on(&**device.backend()));
         self.unfinished.wait_for(node, |done| {
             if !self.hurries() || soon(|| done().then_some(())).is_none() {
                 self.unfinished.sleep_until(done);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::super::{Handle, TileAcc, settings};
 use super::ranks::{share_among_ranks, threads_of};
 use super::{Device, TileAccBuilder, on_both_sides};
+use crate::backend::sim::{SimCluster, SimDevice};
 use crate::device::core::{DeviceCore, Opened};
 use crate::error::{Error, ErrorKind};
 use crate::memory::transport::{Transport, Within};
@@ -69,19 +70,24 @@ impl TileAccBuilder {
     /// # Errors
     /// What names no device; a device that is asked for too; settings that places do not have.
     pub(super) fn places(&self) -> Result<Option<Vec<Named>>, Error> {
-        let by_variable = match (&self.devices, self.device, &self.simulated) {
-            (None, None, None) => settings::devices()?,
+        let by_variable = match (&self.devices, self.device, &self.simulated, &self.cluster) {
+            (None, None, None, None) => settings::devices()?,
             _ => None,
         };
-        let asked: Vec<String> = match (&self.devices, by_variable) {
-            (Some(devices), _) => devices.clone(),
-            (None, Some(text)) => text.split_whitespace().map(str::to_owned).collect(),
-            (None, None) => return Ok(None),
+        let asked: Vec<String> = match (&self.devices, by_variable, &self.cluster) {
+            (None, _, Some(cluster)) => vec![format!("sim:{}", cluster.devices())],
+            (Some(devices), ..) => devices.clone(),
+            (None, Some(text), None) => text.split_whitespace().map(str::to_owned).collect(),
+            (None, None, None) => return Ok(None),
         };
         let refused = |found: String, advice: &str| Err(Error::new(ErrorKind::Argument, tried(&asked), found, advice));
         if let Some(device) = self.device {
             let found = format!("that the device `{}` is asked for too", device.name());
-            return refused(found, "leave one of `devices` and `device` out");
+            return refused(found, "leave one of `devices`, `simulate_cluster` and `device` out");
+        }
+        if self.cluster.is_some() && (self.devices.is_some() || self.simulated.is_some()) {
+            let found = "a cluster that is simulated too".to_owned();
+            return refused(found, "leave `simulate_cluster` out, or both of `devices` and `simulate`");
         }
         let mut all = Vec::new();
         for name in &asked {
@@ -163,13 +169,15 @@ impl TileAccBuilder {
         world: Option<&World>,
     ) -> Result<Vec<TileAcc>, Error> {
         let mut all: Vec<TileAcc> = Vec::with_capacity(places.len());
+        let mut cluster = self.sims(places)?.into_iter();
         for place in places {
-            let mut builder = TileAccBuilder { devices: None, ..self.clone() };
+            let mut builder = TileAccBuilder { devices: None, cluster: None, ..self.clone() };
             // Where nobody says which device, ranks of a host take turns.
             builder.choice.turn = world.map_or(0, |world| world.host().number);
             if let Some(named) = place {
-                if self.simulated.is_none() {
-                    builder.device = Some(named.device);
+                match named.device {
+                    Device::Sim => builder.simulated = cluster.next(),
+                    device => builder.device = Some(device),
                 }
                 if let Some(which) = &named.which {
                     builder = match named.device {
@@ -184,6 +192,19 @@ impl TileAccBuilder {
             all.push(builder.start(pool.clone().map(|pool| Beside { pool, simulated }))?);
         }
         Ok(all)
+    }
+
+    /// The simulated devices among places, in their order: those of the cluster, or all alike and joined as usual.
+    ///
+    /// # Errors
+    /// A cluster that cannot be.
+    fn sims(&self, places: &[Option<&Named>]) -> Result<Vec<SimDevice>, Error> {
+        let count = places.iter().flatten().filter(|named| named.device == Device::Sim).count();
+        let usual = || SimCluster::of(count, self.simulated.clone().unwrap_or_default());
+        match (count, &self.cluster) {
+            (0, None) => Ok(Vec::new()),
+            (_, cluster) => cluster.clone().unwrap_or_else(usual).into_devices(),
+        }
     }
 }
 

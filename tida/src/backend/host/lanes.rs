@@ -111,7 +111,7 @@ mod tests {
         };
         let boxes = vec![(0, GridBox::new([0, 1, 1, 0], [1, PLANES - 1, ROWS - 1, 1]))];
         let in_lane = Some(InLane { lane: Lane { axis: 2, lag: number }, boxes, run: Box::new(run) });
-        NativeWork { in_lane, ..NativeWork::over(1, Box::new(|_| Ok(()))) }
+        NativeWork { in_lane, ..NativeWork::over((1, 8), Box::new(|_| Ok(()))) }
     }
 
     fn rows() -> [Rows; 2] {

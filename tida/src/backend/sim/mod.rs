@@ -3,10 +3,15 @@
 //! Commands wait in their streams until someone asks for an event. Then the simulation runs on: each command starts
 //! when those before it in its stream are done, the events that it waits for are reached and the engine that serves it
 //! is free. There is an engine for copies each way (or one for both), and one for kernels; each serves one command at a
-//! time, in the order in which commands become ready. The memory of the device is memory of the host, poisoned when it
-//! is allocated, given back or evicted, and commands change it in the order of virtual time. So a wait that is missing
-//! between streams leads to wrong data, and not only on the day when the timing is bad; `work.rs` says which half of a
-//! command does what.
+//! time, in the order in which commands become ready. Devices of a cluster (`cluster.rs`) are on one clock, and have
+//! links that are engines too. The memory of the device is memory of the host, poisoned when it is allocated, given
+//! back or evicted, and commands change it in the order of virtual time. So a wait that is missing between streams
+//! leads to wrong data, and not only on the day when the timing is bad; `work.rs` says which half of a command does
+//! what.
+//!
+//! **Whose turn it is.** The clock of several devices stands still while a thread may give them commands that come
+//! before those they have: while nodes are launched or ended, and until the program waits for something. So virtual
+//! time does not depend on which thread is quick. If nobody does anything for a while, it goes on all the same.
 //!
 //! **Time.** The host takes none. A command is given at the latest time that the host has waited for; events that a
 //! thread only keeps books of do not count as such ([`Event::settle`]).
@@ -15,6 +20,7 @@
 //! kernel takes its latency and the time of its cells, whatever it computes; what does the work of several takes what
 //! the library's models say of it, in cells of a plain sweep.
 
+mod cluster;
 mod copies;
 mod memory;
 mod planted;
@@ -28,17 +34,19 @@ use std::sync::Arc;
 
 use tida_kernels::emit::copies::{BoxCopy, Kind};
 
+use self::cluster::Joined;
+pub use self::cluster::{SimCluster, SimLink};
 use self::planted::Planted;
 pub use self::planted::SimFault;
 pub use self::probe::{SimDevice, SimReport};
 use self::stream::{Engine, Shared, SimEvent};
-use self::work::{Launch, Run, Stretch, Work};
+use self::work::{Launch, Run, Stretch, Taken, Work};
 use super::native::stand_in;
 use super::{Argument, Backend, Code, Event, Facts, Flaws, Kernel, Memory, Native, NativeWork};
 use crate::error::{Error, ErrorKind};
 
-/// A simulated device of its own, or `beside` another one: on one clock with it, so that each may read the memory of
-/// the other and wait for its events.
+/// A simulated device of its own, or `beside` another one: on one clock with it. They wait for events of one another,
+/// and read one another's memory where their cluster joins them; its devices are opened in their order.
 ///
 /// # Errors
 /// [`ErrorKind::Argument`]: what cannot be simulated.
@@ -80,6 +88,13 @@ impl Sim {
         self.shared.report()
     }
 
+    /// The device whose memory this is, if it is another one, and what joins it to this one.
+    fn giver(&self, from: &Memory) -> Option<(usize, Joined)> {
+        let other = from.backend().simulated().filter(|other| self.shared.is_beside(&other.shared))?;
+        let number = other.shared.number();
+        Some((number, self.shared.spec.reads(number)?))
+    }
+
     /// Launches copies of boxes of values of a scalar type. A failure is that of the next event of the stream.
     ///
     /// # Safety
@@ -97,16 +112,25 @@ impl Sim {
         }
         let half = self.shared.planted.happens(SimFault::HalfGhosts).then(|| Arc::from(&list[..list.len() / 2]));
         let list: &Arc<[BoxCopy]> = half.as_ref().unwrap_or(list);
-        let cells = list.iter().map(|copy| copy.extent.iter().product::<u64>()).sum();
-        let uses = [whole(to), whole(from)];
+        let cells: u64 = list.iter().map(|copy| copy.extent.iter().product::<u64>()).sum();
+        let bytes = cells * kind.scalar().size() as u64;
+        let (uses, giver) = ([whole(to), whole(from)], self.giver(from));
         let (list, to, from) = (list.clone(), to.raw(), from.raw());
+        if let Some((giver, joined)) = giver {
+            self.shared.count_taken(bytes);
+            // A null device copies nothing.
+            let list = if self.is_null() { &[] } else { &*list };
+            let work = Work::Taken(Box::new(Taken::new(kind, list, (to, from))));
+            // SAFETY: handed on.
+            return unsafe { self.shared.give(stream, Engine::Link(giver), joined.ticks(bytes), uses, work) };
+        }
         let run = move |_| {
             // SAFETY: the caller's promise.
             unsafe { copies::run(kind, &list, to, from) };
             Ok(())
         };
         // SAFETY: handed on.
-        unsafe { self.launch_work(stream, NativeWork::over(cells, Box::new(run)), uses, true) }
+        unsafe { self.launch_work(stream, NativeWork::over((cells, 2 * bytes), Box::new(run)), uses, true) }
     }
 
     /// Launches work on memory that has to be there still; with `tell` a failure is also the stream's.
@@ -114,7 +138,7 @@ impl Sim {
     /// # Safety
     /// As [`Backend::launch_native`].
     unsafe fn launch_work(&self, stream: usize, work: NativeWork, uses: [Stretch; 2], tell: bool) -> Result<(), Error> {
-        let NativeWork { run, cells, takes, kind, outcome, .. } = work;
+        let NativeWork { run, cells, takes, moves, kind, outcome, .. } = work;
         let number = self.shared.next_kernel(cells);
         let failure = self.shared.spec.kernel_fails(number).then(|| {
             let advice = "run without `SimDevice::fail_kernel`";
@@ -141,7 +165,7 @@ impl Sim {
         // Multiples of an irrational number: no pattern of kernels is always on one side.
         let early = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 0;
         let work = Work::Kernel(Launch { run, early, outcome, tell, failure });
-        let ticks = self.shared.spec.kernel_ticks(takes);
+        let ticks = self.shared.spec.kernel_ticks(takes, moves);
         // SAFETY: the caller's promise.
         unsafe { self.shared.give(stream, Engine::Kernels, ticks, uses, work) }
     }
@@ -230,11 +254,17 @@ impl Backend for Sim {
         if self.shared.planted.happens(SimFault::LostCopy) {
             return Ok(());
         }
+        let (engine, ticks) = match self.giver(from) {
+            Some((giver, joined)) => {
+                self.shared.count_taken(bytes as u64);
+                (Engine::Link(giver), joined.ticks(bytes as u64))
+            }
+            None => (Engine::Kernels, self.shared.spec.memory_ticks(bytes.saturating_mul(2))),
+        };
         let (from, to) = (stretch(from, from_at, bytes), stretch(to, to_at, bytes));
         let work = Work::Copy { from, to, read: Vec::new() };
-        let ticks = self.shared.spec.memory_ticks(bytes.saturating_mul(2));
         // SAFETY: the caller's promise.
-        unsafe { self.shared.give(stream, Engine::Kernels, ticks, [from, to], work) }
+        unsafe { self.shared.give(stream, engine, ticks, [from, to], work) }
     }
 
     unsafe fn zero(&self, stream: usize, memory: &Memory, at: usize, bytes: usize) -> Result<(), Error> {
@@ -299,7 +329,9 @@ impl Backend for Sim {
     }
 
     fn reaches(&self, other: &dyn Backend) -> bool {
-        other.simulated().is_some_and(|other| self.shared.is_beside(&other.shared))
+        let beside = other.simulated().filter(|other| self.shared.is_beside(&other.shared));
+        let number = beside.map(|other| other.shared.number());
+        number.is_some_and(|number| number == self.shared.number() || self.shared.spec.reads(number).is_some())
     }
 
     fn after(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
@@ -309,6 +341,14 @@ impl Backend for Sim {
 
     fn caught_up(&self) {
         self.shared.caught_up();
+    }
+
+    fn works(&self, pieces: usize, more: bool) {
+        self.shared.works(pieces, more);
+    }
+
+    fn waits(&self, begins: bool) {
+        self.shared.waits(begins);
     }
 
     fn simulated(&self) -> Option<&Sim> {

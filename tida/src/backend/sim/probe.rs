@@ -1,7 +1,10 @@
 //! What is simulated, and what came of it.
 
+use std::sync::Arc;
+
 use tida_kernels::plan::Dialect;
 
+use super::cluster::{InCluster, Joined};
 use super::planted::SimFault;
 use crate::backend::Facts;
 use crate::bytes::IntoBytes;
@@ -41,8 +44,11 @@ pub struct SimDevice {
     upload: Speed,
     download: Speed,
     kernels: Speed,
+    /// Whether kernels are as fast as the memory that they move, and not as many cells.
+    by_bytes: bool,
     memory_speed: f64,
     copy_engines: usize,
+    cluster: Option<Arc<InCluster>>,
     failing_kernels: Vec<u64>,
     failing_allocations: Vec<u64>,
     planted: Option<(SimFault, u64)>,
@@ -51,9 +57,9 @@ pub struct SimDevice {
 
 /// What a command takes: so much at once, and so many units (bytes, cells) a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Speed {
-    per_second: f64,
-    latency: f64,
+pub(super) struct Speed {
+    pub per_second: f64,
+    pub latency: f64,
 }
 
 /// Virtual time: picoseconds since the device was opened. A cell of a fast kernel takes 5.
@@ -66,11 +72,11 @@ pub(super) fn seconds(ticks: Ticks) -> f64 {
 }
 
 impl Speed {
-    fn ticks(&self, units: u64) -> Ticks {
+    pub fn ticks(&self, units: u64) -> Ticks {
         ((self.latency + units as f64 / self.per_second) * TICKS_A_SECOND).round() as Ticks
     }
 
-    fn is_sensible(&self) -> bool {
+    pub fn is_sensible(&self) -> bool {
         positive(self.per_second) && self.latency >= 0.0 && self.latency.is_finite()
     }
 }
@@ -87,8 +93,10 @@ impl Default for SimDevice {
             upload: Speed { per_second: 55.5e9, latency: 8e-6 },
             download: Speed { per_second: 55.5e9, latency: 8e-6 },
             kernels: Speed { per_second: 200e9, latency: 2.5e-6 },
+            by_bytes: false,
             memory_speed: 4.27e12,
             copy_engines: 2,
+            cluster: None,
             failing_kernels: Vec::new(),
             failing_allocations: Vec::new(),
             planted: None,
@@ -130,9 +138,33 @@ impl SimDevice {
         self
     }
 
-    /// A kernel takes `latency` seconds, and then computes so many cells a second. Kernels run one after another.
+    /// A kernel takes `latency` seconds, and then computes so many cells a second. Kernels run one after another; one
+    /// that computes what another place waits for comes at once, and the one that runs goes on after it.
     pub fn kernels(mut self, cells_per_second: f64, latency: f64) -> Self {
-        self.kernels = Speed { per_second: cells_per_second, latency };
+        (self.kernels, self.by_bytes) = (Speed { per_second: cells_per_second, latency }, false);
+        self
+    }
+
+    /// A kernel takes `latency` seconds, and then moves so many bytes a second: each of its arrays once, where it
+    /// computes. So kernels of more or larger arrays take longer. Kernels run as with [`kernels`](Self::kernels).
+    ///
+    /// ```
+    /// use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let device = tida::SimDevice::new().kernels_by_bytes(1e9, 0.0);
+    /// let acc = TileAcc::builder().simulate(device).build()?;
+    /// let builder = TileArray::<f64, 1>::builder([1000]);
+    /// let (mut u, v) = (builder.build(&acc)?, builder.build(&acc)?);
+    /// for tile in u.tiles() {
+    ///     compute(&tile, (&mut u, &v), kernel!(|u, v, at| u[at] = 2.0 * v[at]))?;
+    /// }
+    /// acc.sync()?;
+    /// let busy = acc.simulated().unwrap().kernel_busy;
+    /// assert!((busy - 16e-6).abs() < 1e-7, "{busy}"); // 2 arrays of 8000 bytes
+    /// # Ok(()) }
+    /// ```
+    pub fn kernels_by_bytes(mut self, bytes_per_second: f64, latency: f64) -> Self {
+        (self.kernels, self.by_bytes) = (Speed { per_second: bytes_per_second, latency }, true);
         self
     }
 
@@ -225,8 +257,25 @@ impl SimDevice {
         self.download.ticks(bytes as u64)
     }
 
-    pub(super) fn kernel_ticks(&self, cells: u64) -> Ticks {
-        self.kernels.ticks(cells)
+    /// Of a kernel that takes as long as a plain sweep of so many cells, and moves so many bytes.
+    pub(super) fn kernel_ticks(&self, cells: u64, bytes: u64) -> Ticks {
+        self.kernels.ticks(if self.by_bytes { bytes } else { cells })
+    }
+
+    /// As a device of a cluster.
+    pub(super) fn in_cluster(mut self, cluster: Arc<InCluster>) -> SimDevice {
+        self.cluster = Some(cluster);
+        self
+    }
+
+    /// How it reads the memory of the device of its cluster that has this number, if it does.
+    pub(super) fn reads(&self, giver: usize) -> Option<Joined> {
+        self.cluster.as_ref().and_then(|cluster| cluster.from.get(giver).copied().flatten())
+    }
+
+    /// Whether its copies to and from the host wait for those of other devices.
+    pub(super) fn shares_host(&self) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| cluster.shared_host)
     }
 
     /// Of a command that reads and writes so many bytes of the device's memory.
@@ -270,12 +319,34 @@ pub struct SimReport {
     pub download_busy: f64,
     /// Seconds in which kernels ran, and copies within the device.
     pub kernel_busy: f64,
+    /// Seconds in which data moved here from the memory of other devices.
+    pub link_busy: f64,
     /// Bytes moved to the device.
     pub uploaded: u64,
     /// Bytes moved to the host.
     pub downloaded: u64,
+    /// Bytes moved here from the memory of other devices.
+    pub taken: u64,
     /// Kernels that ran; those that failed count.
     pub kernels: u64,
     /// Cells that they computed.
     pub cells: u64,
+}
+
+impl SimReport {
+    /// What two devices did together.
+    pub(crate) fn with(&self, other: &SimReport) -> SimReport {
+        SimReport {
+            makespan: self.makespan.max(other.makespan),
+            upload_busy: self.upload_busy + other.upload_busy,
+            download_busy: self.download_busy + other.download_busy,
+            kernel_busy: self.kernel_busy + other.kernel_busy,
+            link_busy: self.link_busy + other.link_busy,
+            uploaded: self.uploaded + other.uploaded,
+            downloaded: self.downloaded + other.downloaded,
+            taken: self.taken + other.taken,
+            kernels: self.kernels + other.kernels,
+            cells: self.cells + other.cells,
+        }
+    }
 }

@@ -1,18 +1,20 @@
 //! The clock: streams of commands, engines that serve them, events.
 
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use super::memory::Pool;
 use super::planted::{Planted, SimFault};
 use super::probe::{SimDevice, SimReport, Ticks, seconds};
 use super::work::{Stretch, Work};
+use crate::backend::at_work::pieces;
 use crate::backend::giver::Giver;
-use crate::backend::{ALL_STREAMS, Event};
+use crate::backend::{ALL_STREAMS, EDGES, Event, STRIPS};
 use crate::error::{Error, ErrorKind};
 
 /// What serves commands, one at a time, in the order in which they become ready.
@@ -20,20 +22,59 @@ use crate::error::{Error, ErrorKind};
 pub(super) enum Engine {
     Upload,
     Download,
-    /// Kernels, and copies and fills within the device.
+    /// Kernels, and copies and fills within the device. Of streams that come first, they run at once, and the kernel
+    /// that runs goes on after them.
     Kernels,
+    /// What is taken from the memory of the device of this number.
+    Link(usize),
     /// What takes no time waits for no engine.
     None,
+}
+
+impl Engine {
+    /// Its number among those whose time is counted.
+    fn counts(self) -> Option<usize> {
+        match self {
+            Engine::Upload => Some(0),
+            Engine::Download => Some(1),
+            Engine::Kernels => Some(2),
+            Engine::Link(_) => Some(3),
+            Engine::None => None,
+        }
+    }
+}
+
+/// What commands stand in line for: an engine of a device, or one that several share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Line {
+    /// Data to the host if said so, else from it.
+    Copies {
+        device: usize,
+        down: bool,
+    },
+    /// The same, of all devices.
+    Host {
+        down: bool,
+    },
+    Kernels {
+        device: usize,
+        first: bool,
+    },
+    /// A link of the cluster.
+    Link(usize),
 }
 
 /// A command of a stream.
 enum Command {
     Work {
-        /// Counts commands: the first of two that become ready together is served first.
-        number: u64,
+        /// The order of the work that it is a part of, and its own: the first of two that become ready together is
+        /// served first, whichever thread was quick to give it.
+        number: (u64, u64),
         /// When the host gave it.
         given: Ticks,
         engine: Engine,
+        /// The number of the line that it stands in, if it stands in one.
+        line: Option<usize>,
         ticks: Ticks,
         /// Memory that has to be there.
         uses: [Stretch; 2],
@@ -52,7 +93,7 @@ enum Command {
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Command::Work { number, engine, .. } => write!(f, "command {number} of {engine:?}"),
+            Command::Work { number, engine, .. } => write!(f, "command {number:?} for {engine:?}"),
             Command::Record { .. } => f.write_str("record"),
             Command::Wait(mark) => write!(f, "wait for {mark:?}"),
         }
@@ -66,11 +107,20 @@ struct Mark {
     at: AtomicU64,
     /// The failure of a command before it, of who made the mark, if it tells.
     failure: OnceLock<Error>,
+    /// Pieces of work that go on once it is reached.
+    workers: AtomicUsize,
+    /// Threads of the program that do.
+    users: AtomicUsize,
 }
 
 const NOT_YET: Ticks = Ticks::MAX;
 
 impl Mark {
+    fn new() -> Mark {
+        let [workers, users] = [0; 2].map(AtomicUsize::new);
+        Mark { at: AtomicU64::new(NOT_YET), failure: OnceLock::new(), workers, users }
+    }
+
     fn reached(&self) -> Option<Ticks> {
         Some(self.at.load(Ordering::Acquire)).filter(|at| *at != NOT_YET)
     }
@@ -82,33 +132,63 @@ struct Stream {
     /// When all that it has done so far was done.
     ready: Ticks,
     /// What it is doing, and when that ends.
-    running: Option<(Ticks, Work, Giver)>,
+    running: Option<Running>,
     /// What failed and was not told, with who gave it.
     failures: Vec<(Giver, Error)>,
+}
+
+/// A command that has started.
+#[derive(Debug)]
+struct Running {
+    end: Ticks,
+    line: Option<usize>,
+    work: Work,
+    giver: Giver,
 }
 
 /// Devices on one clock, and the host beside them.
 #[derive(Debug, Default)]
 pub(super) struct Machine {
-    devices: Vec<Lines>,
+    devices: Vec<OnClock>,
+    /// The number of each line.
+    lines: HashMap<Line, usize>,
+    /// When what serves each line is free.
+    free: Vec<Ticks>,
     /// The host has waited until then.
     host: Ticks,
     /// Others than the host have waited until then, for its books.
     settled: Ticks,
     given: u64,
+    /// Pieces of work that may give commands, and threads of the program that wait.
+    working: usize,
+    waiting: usize,
+    /// Counts whatever anybody does.
+    changes: u64,
 }
 
-/// Streams and engines of a device.
+/// A machine, and who waits for it.
+#[derive(Debug, Default)]
+struct Clock {
+    machine: Mutex<Machine>,
+    changed: Condvar,
+}
+
+/// So long nobody does anything before the clock goes on while a thread of the program does something else.
+const IDLE: Duration = Duration::from_millis(200);
+
+/// The same while work may give commands: some thread may wait for what is not known here.
+const STUCK: Duration = Duration::from_secs(1);
+
+/// Streams of a device, and what it did.
 #[derive(Debug)]
-struct Lines {
+struct OnClock {
     spec: SimDevice,
     pool: Arc<Pool>,
     streams: Vec<Stream>,
-    /// When each line's engine is free.
-    lines: [Ticks; 3],
     launched: u64,
     last: Ticks,
-    busy: [Ticks; 3],
+    /// How long each engine was busy.
+    busy: [Ticks; 4],
     report: SimReport,
 }
 
@@ -118,7 +198,7 @@ pub(super) struct Shared {
     pub spec: SimDevice,
     pub pool: Arc<Pool>,
     pub planted: Planted,
-    machine: Arc<Mutex<Machine>>,
+    clock: Arc<Clock>,
     /// Its place among the devices of the machine.
     number: usize,
 }
@@ -127,31 +207,51 @@ impl Shared {
     /// A device on the clock of another one, or on one of its own.
     pub fn new(spec: SimDevice, beside: Option<&Shared>) -> Shared {
         let (planted, pool) = (Planted::new(spec.planted()), Arc::new(Pool::new(&spec)));
-        let lines = Lines {
+        let device = OnClock {
             spec: spec.clone(),
             pool: pool.clone(),
             streams: (0..ALL_STREAMS).map(|_| Stream::default()).collect(),
-            lines: [0; 3],
             launched: 0,
             last: 0,
-            busy: [0; 3],
+            busy: [0; 4],
             report: SimReport::default(),
         };
-        let machine: Arc<Mutex<Machine>> = beside.map_or_else(Arc::default, |other| other.machine.clone());
-        let mut all = machine.lock().unwrap_or_else(PoisonError::into_inner);
-        all.devices.push(lines);
+        let clock: Arc<Clock> = beside.map_or_else(Arc::default, |other| other.clock.clone());
+        let mut all = clock.machine.lock().unwrap_or_else(PoisonError::into_inner);
+        all.devices.push(device);
         let number = all.devices.len() - 1;
         drop(all);
-        Shared { spec, pool, planted, machine, number }
+        Shared { spec, pool, planted, clock, number }
     }
 
     fn lock(&self) -> MutexGuard<'_, Machine> {
-        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut machine = self.clock.machine.lock().unwrap_or_else(PoisonError::into_inner);
+        machine.changes += 1;
+        machine
+    }
+
+    /// See [`Backend::works`](crate::backend::Backend::works).
+    pub fn works(&self, pieces: usize, more: bool) {
+        let mut machine = self.lock();
+        machine.working = if more { machine.working + pieces } else { machine.working.saturating_sub(pieces) };
+        self.clock.changed.notify_all();
+    }
+
+    /// See [`Backend::waits`](crate::backend::Backend::waits).
+    pub fn waits(&self, begins: bool) {
+        let mut machine = self.lock();
+        machine.waiting = if begins { machine.waiting + 1 } else { machine.waiting.saturating_sub(1) };
+        self.clock.changed.notify_all();
     }
 
     /// Whether both are on one clock.
     pub fn is_beside(&self, other: &Shared) -> bool {
-        Arc::ptr_eq(&self.machine, &other.machine)
+        Arc::ptr_eq(&self.clock, &other.clock)
+    }
+
+    /// Its place among the devices on its clock.
+    pub fn number(&self) -> usize {
+        self.number
     }
 
     /// Gives a command to a stream.
@@ -167,9 +267,11 @@ impl Shared {
         work: Work,
     ) -> Result<(), Error> {
         let mut machine = self.lock();
-        let (number, given) = (machine.given, machine.host);
+        let giver = Giver::current();
+        let (number, given) = ((giver.order(), machine.given), machine.host);
+        let line = machine.line(self.number, stream, engine);
         let commands = &mut machine.stream(self.number, stream)?.commands;
-        commands.push_back(Command::Work { number, given, engine, ticks, uses, work, giver: Giver::current() });
+        commands.push_back(Command::Work { number, given, engine, line, ticks, uses, work, giver });
         if let [.., Command::Work { .. }, Command::Work { .. }] = commands.make_contiguous()
             && self.planted.happens(SimFault::Overtaken)
         {
@@ -195,9 +297,13 @@ impl Shared {
         report.downloaded += downloaded as u64;
     }
 
+    pub fn count_taken(&self, bytes: u64) {
+        self.lock().devices[self.number].report.taken += bytes;
+    }
+
     /// A mark in a stream, which `tells` what failed since the last one that does.
     pub fn record(self: &Arc<Self>, stream: usize, tells: bool) -> Result<SimEvent, Error> {
-        let mark = Arc::new(Mark { at: AtomicU64::new(NOT_YET), failure: OnceLock::new() });
+        let mark = Arc::new(Mark::new());
         let tells = tells.then(Giver::current);
         let mut machine = self.lock();
         let given = machine.host;
@@ -225,12 +331,13 @@ impl Shared {
         let mut machine = self.lock();
         while machine.step() {}
         let device = &machine.devices[self.number];
-        let [upload, download, kernels] = device.busy.map(seconds);
+        let [upload, download, kernels, links] = device.busy.map(seconds);
         SimReport {
             makespan: seconds(device.last),
             upload_busy: upload,
             download_busy: download,
             kernel_busy: kernels,
+            link_busy: links,
             ..device.report
         }
     }
@@ -263,6 +370,8 @@ impl Machine {
                             }
                             told.for_each(drop);
                             mark.at.store(stream.ready.max(*given), Ordering::Release);
+                            self.working += mark.workers.swap(0, Ordering::Relaxed);
+                            self.waiting = self.waiting.saturating_sub(mark.users.swap(0, Ordering::Relaxed));
                         }
                         Some(Command::Wait(mark)) => match mark.reached() {
                             Some(at) => stream.ready = stream.ready.max(at),
@@ -277,110 +386,130 @@ impl Machine {
         }
     }
 
+    /// The number of the line that a command of a stream stands in.
+    fn line(&mut self, device: usize, stream: usize, engine: Engine) -> Option<usize> {
+        let spec = &self.devices.get(device)?.spec;
+        let copies = |down: bool| match (spec.shares_host(), down && !spec.one_copy_engine()) {
+            (true, down) => Line::Host { down },
+            (false, down) => Line::Copies { device, down },
+        };
+        let line = match engine {
+            Engine::Upload => copies(false),
+            Engine::Download => copies(true),
+            Engine::Kernels => Line::Kernels { device, first: stream == STRIPS || stream == EDGES },
+            Engine::Link(giver) => Line::Link(spec.reads(giver)?.link),
+            Engine::None => return None,
+        };
+        let free = &mut self.free;
+        Some(*self.lines.entry(line).or_insert_with(|| {
+            free.push(0);
+            free.len() - 1
+        }))
+    }
+
     /// Ends or starts one command of some device, whichever comes first; `false` if there is none.
     fn step(&mut self) -> bool {
         self.pass_marks();
-        let each = || self.devices.iter().enumerate();
-        let end = each().filter_map(|(device, of)| of.next_end().map(|(end, stream)| (end, device, stream))).min();
-        let start = each().filter_map(|(device, of)| of.next_start().map(|start| (start, device))).min();
-        match (end, start) {
-            (Some((end, device, stream)), start) if start.is_none_or(|((start, ..), _)| end <= start) => {
+        let each = self.devices.iter().enumerate();
+        let end = each.filter_map(|(device, of)| of.next_end().map(|(end, stream)| (end, device, stream))).min();
+        match (end, self.next_start()) {
+            (Some((end, device, stream)), start) if start.is_none_or(|start| end <= start.at) => {
                 self.devices[device].end(stream);
             }
-            (_, Some(((start, _, stream), device))) => self.start(device, stream, start),
+            (_, Some(start)) => self.start(start),
             _ => return false,
         }
         self.pass_marks();
         true
     }
 
-    fn start(&mut self, device: usize, number: usize, start: Ticks) {
-        let Some(stream) = self.devices[device].streams.get_mut(number) else { return };
-        let Some(Command::Work { engine, ticks, uses, work, giver, .. }) = stream.commands.pop_front() else {
-            return;
-        };
-        // The clock's last tick.
-        let end = start.saturating_add(ticks).min(NOT_YET - 1);
-        // Commands may read the memory of devices beside theirs.
-        let is_there = |used: &Stretch| self.devices.iter().any(|device| used.is_in(&device.pool));
-        let gone = uses.iter().find(|used| !is_there(used)).map(Stretch::error);
-        if let Some(of) = self.devices.get_mut(device) {
-            of.start((number, giver), (end, ticks, engine), work, gone);
-        }
-    }
-}
-
-impl Lines {
-    /// The line that an engine's commands stand in: one engine may serve both directions.
-    fn line(&self, engine: Engine) -> Option<usize> {
-        match engine {
-            Engine::Download if self.spec.one_copy_engine() => Some(Engine::Upload as usize),
-            Engine::None => None,
-            engine => Some(engine as usize),
-        }
-    }
-
-    /// The next command to start: time, number and stream.
-    fn next_start(&self) -> Option<(Ticks, u64, usize)> {
-        // Of each line the one that is ready first, of those the one that starts first.
-        let mut first: [Option<(Ticks, u64, usize, Ticks)>; 4] = [None; 4];
-        for (number, stream) in self.streams.iter().enumerate().filter(|(_, stream)| stream.running.is_none()) {
-            if let Some(Command::Work { number: order, given, engine, .. }) = stream.commands.front() {
-                let ready = stream.ready.max(*given);
-                let line = self.line(*engine);
-                let start = line.map_or(ready, |line| ready.max(self.lines[line]));
-                let first = &mut first[line.unwrap_or(3)];
-                if first.is_none_or(|(known, other, ..)| (ready, *order) < (known, other)) {
-                    *first = Some((ready, *order, number, start));
+    /// The next command to start: of each line the one that is ready first, of those the one that starts first.
+    fn next_start(&self) -> Option<Start> {
+        // The last one is for those that stand in no line.
+        let mut first: Vec<Option<(Ticks, Start)>> = vec![None; self.free.len() + 1];
+        for (device, of) in self.devices.iter().enumerate() {
+            for (stream, waits) in of.streams.iter().enumerate().filter(|(_, stream)| stream.running.is_none()) {
+                let Some(Command::Work { number, given, line, .. }) = waits.commands.front() else { continue };
+                let ready = waits.ready.max(*given);
+                let at = line.map_or(ready, |line| ready.max(self.free[line]));
+                let known = &mut first[line.unwrap_or(self.free.len())];
+                if known.is_none_or(|(known, other)| (ready, *number) < (known, other.number)) {
+                    *known = Some((ready, Start { at, number: *number, device, stream }));
                 }
             }
         }
-        let next = first.into_iter().flatten().min_by_key(|(_, order, _, start)| (*start, *order))?;
-        Some((next.3, next.1, next.2))
+        first.into_iter().flatten().map(|(_, start)| start).min_by_key(|start| (start.at, start.number))
     }
 
+    fn start(&mut self, Start { at, device, stream, .. }: Start) {
+        let waits = self.devices.get_mut(device).and_then(|device| device.streams.get_mut(stream));
+        let next = waits.and_then(|stream| stream.commands.pop_front());
+        let Some(Command::Work { engine, line, ticks, uses, work, giver, .. }) = next else { return };
+        // The clock's last tick.
+        let end = at.saturating_add(ticks).min(NOT_YET - 1);
+        // Commands may read the memory of devices beside theirs.
+        let is_there = |used: &Stretch| self.devices.iter().any(|device| used.is_in(&device.pool));
+        let gone = uses.iter().find(|used| !is_there(used)).map(Stretch::error);
+        if let Some(line) = line {
+            self.free[line] = end;
+        }
+        let Some(of) = self.devices.get_mut(device) else { return };
+        // The kernel that runs, or the next one, comes after one that comes first.
+        let others = self.lines.get(&Line::Kernels { device, first: false }).copied();
+        let first = self.lines.get(&Line::Kernels { device, first: true }).copied();
+        if let (true, Some(others)) = (line.is_some() && line == first, others) {
+            let running = of.streams.iter_mut().filter_map(|stream| stream.running.as_mut());
+            let later = |at: Ticks| at.saturating_add(ticks).min(NOT_YET - 1);
+            running.filter(|running| running.line == Some(others)).for_each(|running| running.end = later(running.end));
+            self.free[others] = later(self.free[others].max(at));
+        }
+        if let Some(number) = engine.counts() {
+            of.busy[number] = of.busy[number].saturating_add(ticks);
+        }
+        of.start(stream, Running { end, line, work, giver }, gone);
+    }
+}
+
+/// A command to start: when, its number, and where it waits.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    at: Ticks,
+    number: (u64, u64),
+    device: usize,
+    stream: usize,
+}
+
+impl OnClock {
     /// When the first of its streams ends what it is doing, and which.
     fn next_end(&self) -> Option<(Ticks, usize)> {
         let running = self.streams.iter().enumerate();
-        running.filter_map(|(number, stream)| stream.running.as_ref().map(|(end, ..)| (*end, number))).min()
+        running.filter_map(|(number, stream)| stream.running.as_ref().map(|running| (running.end, number))).min()
     }
 
     /// Starts a command of a stream, unless memory that it uses is gone.
-    fn start(
-        &mut self,
-        (number, giver): (usize, Giver),
-        (end, ticks, engine): (Ticks, Ticks, Engine),
-        mut work: Work,
-        gone: Option<Error>,
-    ) {
-        let line = self.line(engine);
+    fn start(&mut self, number: usize, mut running: Running, gone: Option<Error>) {
         let Some(stream) = self.streams.get_mut(number) else { return };
+        let (work, giver) = (&mut running.work, running.giver);
         if let Some(gone) = gone {
             stream.failures.push((giver, gone));
-            work = Work::Nothing;
+            *work = Work::Nothing;
         } else if !self.spec.is_null() {
             // SAFETY: `give` was promised that it is sound; the memory of the device is still there.
             let done = catch_unwind(AssertUnwindSafe(|| unsafe { work.start() }));
             if let Err(payload) = done {
                 stream.failures.push((giver, crate::error::panicked("a command of a simulated device", payload)));
-                work = Work::Nothing;
+                *work = Work::Nothing;
             }
         }
         if let Some(failure) = work.failure() {
             stream.failures.push((giver, failure));
         }
-        stream.running = Some((end, work, giver));
-        if engine != Engine::None {
-            self.busy[engine as usize] = self.busy[engine as usize].saturating_add(ticks);
-        }
-        if let Some(line) = line {
-            self.lines[line] = end;
-        }
+        stream.running = Some(running);
     }
 
     fn end(&mut self, number: usize) {
         let Some(stream) = self.streams.get_mut(number) else { return };
-        let Some((end, mut work, giver)) = stream.running.take() else { return };
+        let Some(Running { end, mut work, giver, .. }) = stream.running.take() else { return };
         if !self.spec.is_null() {
             // SAFETY: `give` was promised that it is sound, and the memory was there when it started; who gives memory
             // back promises that no work uses it.
@@ -402,22 +531,67 @@ pub(crate) struct SimEvent {
 }
 
 impl SimEvent {
-    /// Runs the simulation until it is reached; when that was.
-    fn reach(&self, machine: &mut Machine) -> Result<Ticks, Error> {
+    /// Runs the simulation until it is reached; when that was. Where there are several devices it runs on when nobody
+    /// may give commands any more; who has waited is counted again when the mark is reached, before the next step.
+    fn reach(&self, ends: bool) -> (MutexGuard<'_, Machine>, Result<Ticks, Error>) {
+        let clock = &self.shared.clock;
+        let mut machine = self.shared.lock();
+        machine.pass_marks();
+        if self.mark.reached().is_none() {
+            self.begin(&mut machine, ends);
+        } else if ends {
+            machine.working += 1;
+        }
+        // Pieces of work that are counted, though for a while nobody did anything.
+        let mut stuck = None;
         loop {
-            machine.pass_marks();
             if let Some(at) = self.mark.reached() {
-                return self.mark.failure.get().cloned().map_or(Ok(at), Err);
+                clock.changed.notify_all();
+                return (machine, self.mark.failure.get().cloned().map_or(Ok(at), Err));
             }
+            let several = machine.devices.len() > 1;
+            if several && (machine.working > 0 || machine.waiting == 0) && stuck != Some(machine.working) {
+                let (known, patience) = (machine.changes, if machine.working > 0 { STUCK } else { IDLE });
+                let waited = clock.changed.wait_timeout(machine, patience);
+                let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+                machine = guard;
+                if !timeout.timed_out() || machine.changes != known {
+                    continue;
+                }
+                stuck = Some(machine.working);
+            }
+            machine.changes += 1;
             if !machine.step() {
-                return Err(Error::new(
+                self.give_up(&mut machine);
+                let error = Error::new(
                     ErrorKind::Device,
                     "wait for an event of a simulated device",
                     "that nothing is left to run before it",
                     "report this as a bug of tida",
-                ));
+                );
+                return (machine, Err(error));
             }
+            clock.changed.notify_all();
         }
+    }
+
+    /// The calling thread waits: it gives no commands meanwhile. Who `ends` a node begins to work with that.
+    fn begin(&self, machine: &mut Machine, ends: bool) {
+        let pieces = pieces();
+        machine.working = machine.working.saturating_sub(pieces);
+        let goes_on = pieces + usize::from(ends);
+        self.mark.workers.fetch_add(goes_on, Ordering::Relaxed);
+        if goes_on == 0 {
+            machine.waiting += 1;
+            self.mark.users.fetch_add(1, Ordering::Relaxed);
+        }
+        self.shared.clock.changed.notify_all();
+    }
+
+    /// All that wait for it go on, though it will not be reached.
+    fn give_up(&self, machine: &mut Machine) {
+        machine.working += self.mark.workers.swap(0, Ordering::Relaxed);
+        machine.waiting = machine.waiting.saturating_sub(self.mark.users.swap(0, Ordering::Relaxed));
     }
 }
 
@@ -435,8 +609,7 @@ impl Event for SimEvent {
     }
 
     fn finish(&self) -> Result<(), Error> {
-        let mut machine = self.shared.lock();
-        let reached = self.reach(&mut machine);
+        let (mut machine, reached) = self.reach(false);
         if let Some(at) = self.mark.reached() {
             machine.host = machine.host.max(at);
         }
@@ -444,8 +617,8 @@ impl Event for SimEvent {
     }
 
     fn settle(&self) -> Result<(), Error> {
-        let mut machine = self.shared.lock();
-        let at = self.reach(&mut machine)?;
+        let (mut machine, at) = self.reach(true);
+        let at = at?;
         machine.settled = machine.settled.max(at);
         Ok(())
     }

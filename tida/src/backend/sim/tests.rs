@@ -38,7 +38,7 @@ fn kernel(device: &Arc<dyn Backend>, stream: usize, cells: u64, run: impl FnOnce
         run();
         Ok(())
     };
-    let work = NativeWork::over(cells, Box::new(run));
+    let work = NativeWork::over((cells, 8 * cells), Box::new(run));
     let outcome = work.outcome.clone();
     // SAFETY: the tests keep what the kernel uses until they have waited.
     unsafe { device.launch_native(stream, Native::Work(work)).unwrap() };
@@ -326,4 +326,118 @@ fn what_cannot_be_simulated_is_an_error() {
     let event = one.record(0).unwrap();
     assert_eq!(other.wait(0, &*event).unwrap_err().kind(), ErrorKind::Argument);
     assert!(one.record(99).is_err());
+}
+
+/// Devices of a cluster, opened in their order.
+fn opened(cluster: SimCluster) -> Vec<Arc<dyn Backend>> {
+    let mut all: Vec<Arc<dyn Backend>> = Vec::new();
+    for spec in cluster.into_devices().unwrap() {
+        let next = open(spec, all.first().map(|first| &**first)).unwrap();
+        all.push(next);
+    }
+    all
+}
+
+/// Copies all of some memory from another device.
+fn take(device: &Arc<dyn Backend>, stream: usize, to: &Memory, from: &Memory) {
+    // SAFETY: both memories have so many bytes, and live until all is done.
+    unsafe { device.copy(stream, (from, 0), (to, 0), from.bytes()).unwrap() }
+}
+
+/// Two devices that take 1000 bytes of a third one: at once, or one after the other over a link that both share.
+#[test]
+fn links_are_own_or_shared() {
+    for (shared, expected) in [(false, 3000), (true, 6000)] {
+        let link = SimLink::new(1e9, 2e-6);
+        let link = if shared { link.shared() } else { link };
+        let all = opened(SimCluster::of(3, plain()).links(link));
+        let memories: Vec<_> = all.iter().map(|device| Memory::new(device, 1000).unwrap()).collect();
+        (0..2).for_each(|n| take(&all[n], 0, &memories[n], &memories[2]));
+        // Kernels run meanwhile.
+        kernel(&all[0], 1, 3000, || ());
+        let last = all.iter().map(makespan).max().unwrap();
+        assert_eq!(last, expected, "shared: {shared}");
+        let report = all[0].simulated().unwrap().report();
+        assert_eq!((report.taken, (report.link_busy * 1e9).round() as u64), (1000, 3000));
+    }
+}
+
+#[test]
+fn devices_share_the_way_to_the_host() {
+    for (shared, expected) in [(false, 1000), (true, 3000)] {
+        let cluster = SimCluster::of(3, plain()).no_links();
+        let all = opened(if shared { cluster.shared_host() } else { cluster });
+        let memories: Vec<_> = all.iter().map(|device| Memory::new(device, 1000).unwrap()).collect();
+        let from = vec![1; 1000];
+        all.iter().zip(&memories).for_each(|(device, memory)| upload(device, 0, memory, &from));
+        assert_eq!(all.iter().map(makespan).max(), Some(expected), "shared: {shared}");
+        assert!(!all[0].reaches(&*all[1]));
+    }
+}
+
+/// A kernel of a stream that comes first runs at once, and the one that was there ends later by as much.
+#[test]
+fn kernels_that_come_first_do_not_wait() {
+    let device = device(plain());
+    kernel(&device, 0, 10_000, || ());
+    kernel(&device, 1, 1000, || ());
+    kernel(&device, 2, 500, || ());
+    after(&device, crate::backend::EDGES, 2);
+    kernel(&device, crate::backend::EDGES, 700, || ());
+    assert_eq!(makespan(&device), 10_000 + 1000 + 500 + 700);
+    let edges = device.record(crate::backend::EDGES).unwrap();
+    kernel(&device, 0, 10_000, || ());
+    kernel(&device, crate::backend::EDGES, 300, || ());
+    let more = device.record(crate::backend::EDGES).unwrap();
+    more.finish().unwrap();
+    // By the time that the host has waited for.
+    assert!((more.time().unwrap() - edges.time().unwrap() - 0.3e-6).abs() < 1e-12);
+    assert_eq!(makespan(&device), 12_200 + 10_000 + 300);
+}
+
+#[test]
+fn kernels_take_the_time_of_their_bytes() {
+    let device = device(plain().kernels_by_bytes(1e9, 0.0));
+    kernel(&device, 0, 100, || ());
+    assert_eq!(makespan(&device), 800);
+}
+
+/// Boxes that come over a link are poison until all of them are there, and stay so if what is read changes.
+#[test]
+fn boxes_that_are_on_their_way_are_poison() {
+    use tida_kernels::element::ScalarType;
+    use tida_kernels::emit::copies::{BoxCopy, From, Kind, Place};
+    for changes in [false, true] {
+        // It takes far longer than the others.
+        let all = opened(SimCluster::of(2, plain()).links(SimLink::new(1e6, 0.0)));
+        let memories: Vec<_> = all.iter().map(|device| Memory::new(device, 100).unwrap()).collect();
+        let (from, to) = ([7; 100], [3; 100]);
+        upload(&all[0], 0, &memories[0], &from);
+        upload(&all[1], 0, &memories[1], &to);
+        all.iter().for_each(|device| finish(device, 0));
+        let at = |first: u64, step: u64| Place { first, steps: [0, 0, step, 1] };
+        let list = [BoxCopy { extent: [1, 1, 4, 5], to: at(50, 10), from: From::Box(at(1, 5)) }];
+        let boxes = Native::Boxes {
+            kind: Kind::Scalar(ScalarType::U8),
+            list: &list.into(),
+            to: &memories[1],
+            from: &memories[0],
+        };
+        // SAFETY: the boxes are in the memories, which live until all is done.
+        unsafe { all[1].launch_native(0, boxes).unwrap() };
+        // One stream reads without waiting, while the boxes are on their way.
+        let mut seen = vec![0; 100];
+        download(&all[1], 1, &memories[1], &mut seen);
+        if changes {
+            // SAFETY: as above.
+            unsafe { all[0].zero(1, &memories[0], 1, 1).unwrap() };
+        }
+        all.iter().for_each(|device| [0, 1].into_iter().for_each(|stream| finish(device, stream)));
+        assert_eq!((seen[49], seen[50], seen[55], seen[60]), (3, memory::POISON, 3, memory::POISON));
+        let mut last = vec![0; 100];
+        download(&all[1], 0, &memories[1], &mut last);
+        finish(&all[1], 0);
+        let there = if changes { memory::POISON } else { 7 };
+        assert_eq!((last[49], last[50], last[84], last[55]), (3, there, there, 3));
+    }
 }

@@ -5,6 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
 
+use tida_kernels::emit::copies::{BoxCopy, From, Kind, Place};
+
+use super::copies;
 use super::memory::{POISON, Pool};
 use crate::backend::Outcome;
 use crate::error::{Error, ErrorKind};
@@ -61,13 +64,73 @@ impl Launch {
     }
 }
 
+/// Boxes that are taken from the memory of another device.
+pub(super) struct Taken {
+    kind: Kind,
+    to: u64,
+    from: u64,
+    /// From where they are, packed; and from there to where they go.
+    gather: Vec<BoxCopy>,
+    scatter: Vec<BoxCopy>,
+    /// What is computed on the way, when all is there.
+    rest: Vec<BoxCopy>,
+    /// Values of all boxes.
+    values: usize,
+    read: Vec<u128>,
+}
+
+impl Taken {
+    pub fn new(kind: Kind, list: &[BoxCopy], (to, from): (u64, u64)) -> Taken {
+        let mut taken =
+            Taken { kind, to, from, gather: vec![], scatter: vec![], rest: vec![], values: 0, read: vec![] };
+        for copy in list {
+            let From::Box(source) = copy.from else {
+                taken.rest.push(*copy);
+                continue;
+            };
+            let [_, b, c, d] = copy.extent;
+            let packed = Place { first: taken.values as u64, steps: [b * c * d, c * d, d, 1] };
+            taken.gather.push(BoxCopy { to: packed, from: From::Box(source), ..*copy });
+            taken.scatter.push(BoxCopy { from: From::Box(packed), ..*copy });
+            taken.values += copy.extent.iter().product::<u64>() as usize;
+        }
+        taken
+    }
+
+    /// Packed memory whose bytes are all the same.
+    fn packed(&self, byte: u8) -> Vec<u128> {
+        let bytes = self.values * self.kind.scalar().size();
+        vec![u128::from_ne_bytes([byte; 16]); bytes.div_ceil(size_of::<u128>())]
+    }
+
+    /// What the boxes hold where they are.
+    ///
+    /// # Safety
+    /// As [`copies::run`].
+    unsafe fn gathered(&self) -> Vec<u128> {
+        let mut read = self.packed(0);
+        // SAFETY: the packed memory has room for all boxes; the rest is the caller's promise.
+        unsafe { copies::run(self.kind, &self.gather, read.as_mut_ptr().expose_provenance() as u64, self.from) };
+        read
+    }
+
+    /// Sets the boxes where they go.
+    ///
+    /// # Safety
+    /// As [`copies::run`].
+    unsafe fn set(&self, packed: &[u128]) {
+        // SAFETY: the packed memory has all boxes; the rest is the caller's promise.
+        unsafe { copies::run(self.kind, &self.scatter, self.to, packed.as_ptr().expose_provenance() as u64) }
+    }
+}
+
 /// What a command does.
 ///
 /// A copy or fill poisons what it writes when it starts, and writes it when it ends: what reads it without waiting
 /// finds neither the old data nor the new. What is read is read when the command starts; where it has changed by the
 /// end, the target is poison, since a real copy would have torn it. A kernel cannot do half its work: every other one,
 /// in no simple order, runs when it starts, which shows a wait for its data that is missing, the rest when they end,
-/// which shows data that is overwritten too early.
+/// which shows data that is overwritten too early. What is taken from another device is such a copy, of boxes.
 pub(super) enum Work {
     Nothing,
     Upload { from: *const u8, to: Stretch },
@@ -76,6 +139,7 @@ pub(super) enum Work {
     Zero(Stretch),
     Poison(Stretch),
     Kernel(Launch),
+    Taken(Box<Taken>),
 }
 
 // SAFETY: addresses are only used where `Shared::give` was promised that they may be, from any thread.
@@ -91,6 +155,7 @@ impl fmt::Debug for Work {
             Work::Zero(_) => "zero",
             Work::Poison(_) => "poison",
             Work::Kernel(_) => "kernel",
+            Work::Taken(_) => "boxes of another device",
         })
     }
 }
@@ -115,6 +180,10 @@ impl Work {
                 Work::Copy { from, to, read } => {
                     *read = std::slice::from_raw_parts(from.address(), from.bytes).to_vec();
                     poison(to);
+                }
+                Work::Taken(taken) => {
+                    taken.read = taken.gathered();
+                    taken.set(&taken.packed(POISON));
                 }
                 Work::Kernel(launch) if launch.early => launch.run(),
                 Work::Kernel(_) | Work::Nothing => {}
@@ -142,6 +211,12 @@ impl Work {
                 }
                 Work::Zero(to) => ptr::write_bytes(to.address(), 0, to.bytes),
                 Work::Kernel(launch) => launch.run(),
+                Work::Taken(taken) => {
+                    if taken.gathered() == taken.read {
+                        taken.set(&taken.read);
+                        copies::run(taken.kind, &taken.rest, taken.to, taken.from);
+                    }
+                }
                 Work::Poison(_) | Work::Nothing => {}
             }
         }

@@ -11,6 +11,7 @@ use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::folded::{Cells, Lists};
+use crate::launch::native::moved;
 use crate::launch::prepare::Prepared;
 use crate::launch::rolling::Scratch;
 use crate::launch::site::sites;
@@ -46,7 +47,8 @@ impl<const D: usize> Launch for InPieces<D> {
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
         if queue.device.backend().facts().native {
             let sites = sites(queue, self.folds.args())?;
-            let all = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
+            let all: u64 = boxes.iter().map(|(_, cells)| cells.cells() as u64).sum();
+            let moves = all * moved(self.folds.args().iter().map(|arg| &arg.0));
             let (this, boxes) = (self.clone(), boxes.to_vec());
             let run = move |_: Flaws| {
                 let fold = |(region, cells): &(usize, GridBox<4>)| this.folds.fold(*region, cells, Some(&sites)).err();
@@ -55,7 +57,7 @@ impl<const D: usize> Launch for InPieces<D> {
                 failed.map_or(Ok(()), Err)
             };
             // SAFETY: the caller's promise, until the node has finished, which keeps the arrays.
-            let done = unsafe { natively(queue, all, Box::new(run))? };
+            let done = unsafe { natively(queue, (all, moves), Box::new(run))? };
             return Ok(Box::new(move || {
                 let ended = done();
                 drop(self);
@@ -114,8 +116,9 @@ impl<const D: usize> Fold for InPieces<D> {
                 }
                 Ok(())
             };
+            let slots = self.folds.frame().slots() as u64;
             // SAFETY: it touches nothing but what `self` has.
-            let done = unsafe { natively(queue, self.folds.frame().slots() as u64, Box::new(run))? };
+            let done = unsafe { natively(queue, (slots, slots * size_of::<u64>() as u64), Box::new(run))? };
             return Ok(Box::new(move || {
                 done()?;
                 if !self.has_failed() {
@@ -150,16 +153,16 @@ fn not_begun() -> Error {
     Error::new(ErrorKind::Memory, "reduce on the device", "no memory for what it finds", "report this")
 }
 
-/// Puts native work over so many cells into a stream.
+/// Puts native work over so many cells, which moves so many bytes, into a stream.
 ///
 /// # Safety
 /// Nobody writes what it reads until it is done.
 unsafe fn natively(
     queue: &Queue<'_>,
-    cells: u64,
+    size: (u64, u64),
     run: Box<dyn FnOnce(Flaws) -> Result<(), Error> + Send>,
 ) -> Result<Done, Error> {
-    let work = NativeWork::over(cells, run);
+    let work = NativeWork::over(size, run);
     let outcome = work.outcome.clone();
     // SAFETY: the caller's promise.
     unsafe { queue.device.backend().launch_native(queue.stream, Native::Work(work))? };

@@ -324,7 +324,8 @@ impl PackJob<'_> {
                 unsafe { planes.run(pack) };
                 Ok(())
             };
-            let work = NativeWork::over((self.planes * self.values) as u64, Box::new(run));
+            let values = (self.planes * self.values) as u64;
+            let work = NativeWork::over((values, 2 * values * self.chunk.size as u64), Box::new(run));
             // SAFETY: handed on.
             return unsafe { backend.launch_native(stream, Native::Work(work)) };
         }

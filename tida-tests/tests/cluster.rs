@@ -1,0 +1,171 @@
+//! Clusters of simulated devices: the bits of one place, mistakes that are found, and the time that a model says.
+
+use tida::prelude::*;
+use tida::{Fuse, SimCluster, SimDevice, SimFault, SimLink};
+use tida_tests::several::{bits, value};
+use tida_tests::{on_cpu, unhurried};
+
+type Field = TileArray<f64, 3>;
+
+fn step(u: &mut Field, next: &mut Field) {
+    u.fill_ghosts().unwrap();
+    for tile in next.tiles() {
+        compute(
+            &tile,
+            (&mut *next, &*u),
+            kernel!(|next, u, at| {
+                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
+                next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
+            }),
+        )
+        .unwrap();
+    }
+    std::mem::swap(u, next);
+}
+
+/// Seconds a step of heat over cells that are periodic.
+fn seconds(cluster: SimCluster, cells: [usize; 3], shares: &[usize]) -> f64 {
+    let acc = unhurried().simulate_cluster(cluster).fuse(Fuse::Off).threads(2).build().unwrap();
+    let mut builder = Field::builder(cells).ghost(1).boundary(Boundary::Periodic);
+    if !shares.is_empty() {
+        builder = builder.distribute(shares);
+    }
+    let (mut u, mut next) = (builder.build(&acc).unwrap(), builder.build(&acc).unwrap());
+    for tile in u.tiles() {
+        compute(&tile, &mut u, kernel!(|u, at| u[at] = at[0] as f64)).unwrap();
+    }
+    let mut time = |steps: usize| {
+        (0..steps).for_each(|_| step(&mut u, &mut next));
+        acc.sync().unwrap();
+        acc.simulated().unwrap().makespan
+    };
+    let before = time(4);
+    let after = time(20);
+    (after - before) / 20.0
+}
+
+fn bits_of(acc: &TileAcc) -> Vec<u64> {
+    let builder = Field::builder([24, 8, 64]).ghost(1).boundary(Boundary::Periodic);
+    let (mut u, mut next) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
+    u.fill(|at| value(at, 3)).unwrap();
+    (0..5).for_each(|_| step(&mut u, &mut next));
+    let sum = reduce(&u, Sum, kernel!(|u, at| u[at])).unwrap();
+    [bits(&u.read_box(u.domain()).unwrap()), vec![sum.to_bits()]].concat()
+}
+
+/// Clusters that are joined in all ways.
+fn clusters() -> Vec<(&'static str, SimCluster)> {
+    let (device, link) = (SimDevice::new, SimLink::default());
+    let different = (1..=4).map(|n| device().kernels(n as f64 * 1e8, 1e-6));
+    vec![
+        ("own links", SimCluster::of(3, device())),
+        ("a bus", SimCluster::of(4, device()).links(SimLink::new(1e9, 1e-5).shared())),
+        ("no links", SimCluster::of(3, device()).no_links()),
+        ("no links and a shared host", SimCluster::of(3, device()).no_links().shared_host()),
+        ("some links", SimCluster::of(4, device()).no_links().link([0, 1], link).link([2, 3], link.shared())),
+        ("speeds", SimCluster::new(different)),
+        ("one", SimCluster::of(1, device())),
+    ]
+}
+
+#[test]
+fn clusters_have_the_bits_of_one_place() {
+    let expected = bits_of(&on_cpu());
+    for (name, cluster) in clusters() {
+        for from in [0, u64::MAX] {
+            let acc = TileAcc::builder().simulate_cluster(cluster.clone()).edges_from(from).threads(2).build().unwrap();
+            assert!(bits_of(&acc) == expected, "{name}, edges from {from}");
+            let report = acc.simulated().unwrap();
+            assert_eq!(report.taken, acc.stats().strip_bytes, "{name}");
+            assert_eq!(report.taken > 0, !["no links", "no links and a shared host", "one"].contains(&name), "{name}");
+        }
+    }
+}
+
+/// A wait that is missing on one device of a cluster leaves poison where its ghosts should be.
+#[test]
+fn missing_waits_are_found() {
+    let expected = bits_of(&on_cpu());
+    let found = |waits: bool| {
+        let device = |n: usize| match n {
+            1 if !waits => SimDevice::new().plant(SimFault::MissingWait, 1),
+            _ => SimDevice::new(),
+        };
+        let cluster = SimCluster::new((0..3).map(device));
+        bits_of(&TileAcc::builder().simulate_cluster(cluster).edges_from(0).threads(2).build().unwrap())
+    };
+    assert!(found(true) == expected);
+    let poison = found(false).iter().filter(|bits| f64::from_bits(**bits).is_nan()).count();
+    assert!(poison > 0);
+}
+
+/// What cannot be is an error, and so is a cluster beside other devices.
+#[test]
+fn clusters_that_cannot_be_are_refused() {
+    let two = || SimCluster::of(2, SimDevice::new());
+    let builders = [
+        TileAcc::builder().simulate_cluster(SimCluster::new([])),
+        TileAcc::builder().simulate_cluster(SimCluster::of(65, SimDevice::new())),
+        TileAcc::builder().simulate_cluster(two().links(SimLink::new(-1.0, 0.0))),
+        TileAcc::builder().simulate_cluster(two().link([0, 2], SimLink::default())),
+        TileAcc::builder().simulate_cluster(two()).device(Device::Sim),
+        TileAcc::builder().simulate_cluster(two()).devices(["sim:2"]),
+        TileAcc::builder().simulate_cluster(two()).simulate(SimDevice::new()),
+    ];
+    for (number, builder) in builders.into_iter().enumerate() {
+        assert_eq!(builder.build().unwrap_err().kind(), ErrorKind::Argument, "{number}");
+    }
+    let acc = TileAcc::builder().devices(["sim", "cpu"]).build().unwrap();
+    assert_eq!(acc.simulated(), None);
+}
+
+/// What a kernel takes at once, in seconds.
+const LATENCY: f64 = 2.5e-6;
+
+/// A device of so many cells a second, of which nothing but the clock runs.
+fn device_of(cells_per_second: f64) -> SimDevice {
+    let device = SimDevice::new().memory("100 GiB").kernels(cells_per_second, LATENCY);
+    device.upload(22e9, 8e-6).download(22e9, 8e-6).null()
+}
+
+/// One as fast as an H200.
+fn large() -> SimDevice {
+    device_of(200e9)
+}
+
+/// The speed of each of so many devices beside that of one alone.
+fn weak_scaling(of: impl Fn(usize) -> SimCluster, places: usize) -> f64 {
+    let [one, all] = [1, places].map(|count| seconds(of(count), [count * 512, 512, 512], &[]));
+    eprintln!("{places} places: {:.2} us a step, one {:.2}: {:.4}", all * 1e6, one * 1e6, one / all);
+    one / all
+}
+
+#[test]
+fn eight_places_scale_over_fast_links_and_slow_ones() {
+    let joined = |link: SimLink| move |count: usize| SimCluster::of(count, large()).links(link);
+    for places in [2, 8] {
+        let fast = weak_scaling(joined(SimLink::new(450e9, 5e-6)), places);
+        assert!(fast >= 0.95, "NVLink: {fast}");
+        let slow = weak_scaling(joined(SimLink::new(22e9, 10e-6)), places);
+        assert!(slow >= 0.9, "22 GB/s: {slow}");
+    }
+}
+
+/// Virtual time does not depend on threads.
+#[test]
+fn time_is_the_same_each_time() {
+    let link = SimLink::new(22e9, 1e-5);
+    let clusters = [
+        SimCluster::of(8, large()).links(link),
+        SimCluster::of(8, large()).links(link.shared()),
+        SimCluster::of(8, large()).no_links(),
+    ];
+    for cluster in clusters {
+        let time = || seconds(cluster.clone(), [8 * 64, 512, 512], &[]);
+        let first = time();
+        for _ in 0..4 {
+            let again = time();
+            assert!((again - first).abs() < 1e-12, "{first} and {again}: {cluster:?}");
+        }
+    }
+}
