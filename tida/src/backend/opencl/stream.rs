@@ -214,7 +214,7 @@ mod tests {
 
     /// Two queues of one context, the second behind a gate that the test opens.
     fn gated() -> Option<(Queue, Queue, Marker)> {
-        let device = match probe::devices().and_then(|devices| probe::choose(devices, true, None)) {
+        let device = match probe::devices().and_then(|devices| probe::choose(devices, true, None, 0)) {
             Ok(device) => device,
             Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("{e}"),
             Err(e) => {
