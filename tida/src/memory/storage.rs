@@ -35,8 +35,14 @@ pub(crate) struct Storage {
     coding: Option<Arc<Coding>>,
     packed: Packed,
     last_copies: LastCopies,
-    /// Values that the formats cannot hold, and how many of them a warning has told of.
-    saturated: AtomicU64,
+    saturated: Saturated,
+}
+
+/// Values that the formats of an array cannot hold.
+#[derive(Debug, Default)]
+struct Saturated {
+    count: AtomicU64,
+    /// How many of them a warning has told of.
     told: AtomicU64,
 }
 
@@ -93,8 +99,7 @@ impl Storage {
             coding: None,
             packed: Packed::default(),
             last_copies: LastCopies::default(),
-            saturated: AtomicU64::new(0),
-            told: AtomicU64::new(0),
+            saturated: Saturated::default(),
         };
         let mut had = 0;
         for bytes in sizes.clone() {
@@ -169,7 +174,7 @@ impl Storage {
     /// Some did, and the array is one of [`Saturation::Error`].
     pub(crate) fn saturate(&self, values: u64, tried: impl FnOnce() -> String) -> Result<(), Error> {
         let Some(coding) = self.coding.as_ref().filter(|_| values > 0) else { return Ok(()) };
-        self.saturated.fetch_add(values, Ordering::Relaxed);
+        self.saturated.count.fetch_add(values, Ordering::Relaxed);
         if coding.saturation != Saturation::Error {
             return Ok(());
         }
@@ -186,14 +191,14 @@ impl Storage {
 
     /// Values that saturated so far.
     pub(crate) fn saturated(&self) -> u64 {
-        self.saturated.load(Ordering::Relaxed)
+        self.saturated.count.load(Ordering::Relaxed)
     }
 
     /// Warns of values that saturated since the last warning.
     pub(crate) fn warn(&self) {
         let Some(coding) = &self.coding else { return };
         let saturated = self.saturated();
-        if coding.saturation == Saturation::Warn && self.told.swap(saturated, Ordering::Relaxed) < saturated {
+        if coding.saturation == Saturation::Warn && self.saturated.told.swap(saturated, Ordering::Relaxed) < saturated {
             tracing::warn!(values = saturated, element = %coding.value, "values that the formats of an array cannot hold");
         }
     }

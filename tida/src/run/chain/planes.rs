@@ -226,14 +226,21 @@ pub(super) struct Windows<'a> {
     window: Window,
     /// What those pass through whose values lie in files.
     files: Option<Files>,
-    /// How each operation of the pass under way may run together with others of a block.
+    /// The pass under way.
+    now: UnderWay,
+    _rest: Reservation,
+}
+
+/// What windows are in a pass.
+#[derive(Default)]
+struct UnderWay {
+    /// How each operation may run together with others of a block.
     lanes: Vec<Option<Lane>>,
-    /// Rings of the pass under way, and the pieces that are the regions of their layouts.
+    /// Rings, and the pieces that are the regions of their layouts.
     rings: Vec<Ring>,
     pieces: Vec<Piece>,
-    /// How much further than their numbers planes of the pass under way lie.
+    /// How much further than their numbers planes lie.
     shift: i64,
-    _rest: Reservation,
 }
 
 impl<'a> Windows<'a> {
@@ -275,10 +282,7 @@ impl<'a> Windows<'a> {
             packs,
             window,
             files,
-            lanes: Vec::new(),
-            rings: Vec::new(),
-            pieces: Vec::new(),
-            shift: 0,
+            now: UnderWay::default(),
             _rest: rest,
         }))
     }
@@ -350,7 +354,7 @@ impl<'a> Windows<'a> {
                 break;
             }
             for Move { piece: Planes { array, planes }, .. } in &block.loads {
-                self.arrays[*array].announce(files, planes, self.shift);
+                self.arrays[*array].announce(files, planes, self.now.shift);
             }
         }
     }
@@ -364,29 +368,30 @@ impl<'a> Windows<'a> {
                 device.counts.fused(together.steps);
             }
         }
-        self.shift = pass.shift;
-        self.lanes = vec![None; self.ops.len()];
+        self.now.shift = pass.shift;
+        self.now.lanes = vec![None; self.ops.len()];
         if device.backend().facts().spreads {
             let lanes = row_lanes(self.chain, works, &self.boxes);
-            self.lanes[pass.ops.clone()].copy_from_slice(&lanes);
+            self.now.lanes[pass.ops.clone()].copy_from_slice(&lanes);
         }
-        self.pieces = self.window.pieces(&pass.planes, pass.shift).collect();
+        self.now.pieces = self.window.pieces(&pass.planes, pass.shift).collect();
         let mut layouts: Vec<Arc<WideLayout>> = Vec::new();
-        self.rings.clear();
+        self.now.rings.clear();
         for array in &self.arrays {
-            let layout = array.layout(array.shift(pass.shift), &self.pieces);
+            let layout = array.layout(array.shift(pass.shift), &self.now.pieces);
             // Arrays of one form share index arithmetic.
             let same = layouts.iter().find(|other| ***other == layout).cloned();
             let layout = same.unwrap_or_else(|| Arc::new(layout));
             layouts.push(layout.clone());
-            self.rings.push(array.ring(layout));
+            self.now.rings.push(array.ring(layout));
         }
     }
 
     /// Advances one operation.
     fn advance(&mut self, streams: &mut Streams<'_>, op: usize, planes: &Range<i64>) -> Result<(), Error> {
-        let (device, shift) = (streams.device, self.shift);
-        let queue = Queue { device, stream: RUN, rings: &self.rings, refilled: &[], lane: self.lanes[op], notes: None };
+        let (device, shift) = (streams.device, self.now.shift);
+        let queue =
+            Queue { device, stream: RUN, rings: &self.now.rings, refilled: &[], lane: self.now.lanes[op], notes: None };
         match self.works[op] {
             OpWork::Sweep(link) | OpWork::Fold(link) | OpWork::Steps(link, ..) => {
                 let Some(sweep) = self.chain.links[link].op.kernel() else { return Ok(()) };
@@ -399,8 +404,8 @@ impl<'a> Windows<'a> {
                 }
                 let Some(first) = self.arrays.first() else { return Ok(()) };
                 let (axis, scale) = (4 - first.planar.facts().rank, self.ops[op].scale);
-                let from = self.pieces.partition_point(|piece| piece.planes.end <= planes.start * scale);
-                let pieces = self.pieces.iter().map(|piece| piece.of_scale(scale)).enumerate().skip(from);
+                let from = self.now.pieces.partition_point(|piece| piece.planes.end <= planes.start * scale);
+                let pieces = self.now.pieces.iter().map(|piece| piece.of_scale(scale)).enumerate().skip(from);
                 for (region, piece) in pieces.take_while(|(_, piece)| piece.planes.start < planes.end) {
                     let part = piece.on_host(planes);
                     for cells in &self.boxes[link] {
@@ -480,7 +485,7 @@ impl Site<Planes, (usize, Range<i64>)> for Windows<'_> {
         if planes.is_empty() {
             return Ok(false);
         }
-        let (shown, bytes, shift) = (array.window.shown(&planes), array.bytes(&planes), array.shift(self.shift));
+        let (shown, bytes, shift) = (array.window.shown(&planes), array.bytes(&planes), array.shift(self.now.shift));
         let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
         // SAFETY: the schedule loads planes when their slots are free and the host has them; the graph keeps all other
         // work away.
@@ -492,7 +497,7 @@ impl Site<Planes, (usize, Range<i64>)> for Windows<'_> {
     fn entered(&mut self, streams: &mut Streams<'_>, Planes { array, planes }: &Planes) -> Result<(), Error> {
         let array = &mut self.arrays[*array];
         // SAFETY: only operations look there, which come later in this stream; slots are free as for those.
-        unsafe { array.entered(streams.device, RUN, planes.clone(), array.shift(self.shift)) }
+        unsafe { array.entered(streams.device, RUN, planes.clone(), array.shift(self.now.shift)) }
     }
 
     fn run(&mut self, streams: &mut Streams<'_>, (op, planes): &(usize, Range<i64>), _: bool) -> Result<(), Error> {
@@ -510,7 +515,7 @@ impl Site<Planes, (usize, Range<i64>)> for Windows<'_> {
             streams.wait(PACKS[1], store.after)?;
         }
         let array = &mut self.arrays[*array];
-        let (shown, shift) = (array.window.shown(planes), array.shift(self.shift));
+        let (shown, shift) = (array.window.shown(planes), array.shift(self.now.shift));
         let bytes = if array.goes_home() { array.bytes(planes) } else { 0 };
         let through = Through { packs: self.packs.as_mut(), files: self.files.as_mut() };
         // SAFETY: as for loads; the operations that write the planes are done.
