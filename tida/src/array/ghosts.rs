@@ -407,9 +407,9 @@ impl Fill {
         &self.acc
     }
 
-    /// Whether each place has good copies of what it reads beyond its borders.
+    /// Whether each place has good copies of what it reads beyond its borders, and had best go on with these.
     fn has_copies(&self) -> bool {
-        self.tracker.ages.copies().is_some_and(|copies| copies.are_good(self.ghost))
+        self.tracker.ages.copies().is_some_and(|copies| copies.are_good(self.ghost) && !copies.end_with_launch())
     }
 
     /// What it has on a place.

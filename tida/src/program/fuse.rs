@@ -43,6 +43,9 @@ pub(crate) enum Recorded<'a, B> {
     Sweep { pair: Pair, kernel: Option<usize>, boxes: &'a B },
     /// A fill of an array's ghosts but for those of fixed value, which are there.
     Ghosts(usize),
+    /// Parts of these arrays on several places give one another planes, and take them: in a fill of all their ghosts, or
+    /// not.
+    Strips { arrays: &'a [usize], fills: bool },
     /// Anything else.
     Other,
 }
@@ -60,6 +63,9 @@ pub(crate) struct Following {
     pub filled: bool,
     /// So they are before every one, or before none.
     pub alike: bool,
+    /// Strips are given before the last of them: no launch has it with those before, and none that comes later is one
+    /// of these.
+    pub ended: bool,
 }
 
 /// The steps that follow one another from the first on of what was recorded; nothing if that is none.
@@ -69,6 +75,7 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
     let Some(Recorded::Sweep { pair: first, kernel, boxes }) = recorded.next() else { return None };
     let (mut steps, mut kernels, mut last) = (vec![0], vec![kernel], first);
     let (mut filled, mut between, mut halo, mut seen) = (None, false, first.halo, [false; 2]);
+    let (mut strips, mut ended) = (false, false);
     for (number, one) in recorded.enumerate() {
         // No launch has more, and one step has to follow.
         if steps.len() > LONGEST as usize {
@@ -76,6 +83,11 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
         }
         match one {
             Recorded::Ghosts(array) if array == last.out => between = true,
+            // The step after them overwrites the other array, which they do not touch.
+            Recorded::Strips { arrays, fills } if !arrays.contains(&last.inp) => {
+                strips = true;
+                between |= fills && arrays.contains(&last.out);
+            }
             Recorded::Sweep { pair: next, kernel, boxes: others } => {
                 let same = next.halo == [0; 4] || *filled.get_or_insert(between) == between;
                 let before = kernels.len().checked_sub(first.cycle.kernels).and_then(|n| kernels.get(n));
@@ -88,13 +100,17 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
                 halo.iter_mut().zip(next.halo).for_each(|(most, halo)| *most = halo.max(*most));
                 steps.push(number + 1);
                 kernels.push(kernel);
+                ended = strips;
+                if ended {
+                    break;
+                }
             }
             _ => break,
         }
     }
     let kernels = first.cycle.kernels.clamp(1, kernels.len());
     let (filled, alike) = (filled.unwrap_or(false), seen != [true; 2]);
-    Some(Following { steps, kernels, pair: Pair { halo, ..first }, filled, alike })
+    Some(Following { steps, kernels, pair: Pair { halo, ..first }, filled, alike, ended })
 }
 
 impl Following {
@@ -115,8 +131,18 @@ mod tests {
     use super::{Cycle, Pair, Recorded, following};
 
     /// Recorded work as words: `ab` a sweep from `a` to `b`, `ab1` one of another kernel, `ab/` over other boxes, `ab.`
-    /// one that reads its own cell alone, `=b` a fill of the ghosts of `b`, `x` anything else. `kernels` alternate.
+    /// one that reads its own cell alone, `=b` a fill of the ghosts of `b`, `|b` strips of `b`, `/b` those of a
+    /// fill, `x` anything else. `kernels` alternate.
     fn steps(kernels: usize, words: &str) -> String {
+        static NAMES: [[usize; 1]; 128] = {
+            let mut names = [[0]; 128];
+            let mut n = 0;
+            while n < 128 {
+                names[n] = [n];
+                n += 1;
+            }
+            names
+        };
         let boxes = [0, 1];
         let sweep = |word: &str| {
             let [inp, out, rest @ ..] = word.as_bytes() else { return Recorded::Other };
@@ -127,6 +153,9 @@ mod tests {
         };
         let recorded = words.split(' ').map(|word| match word.as_bytes() {
             [b'=', array] => Recorded::Ghosts((*array).into()),
+            [how @ (b'|' | b'/'), array] => {
+                Recorded::Strips { arrays: &NAMES[usize::from(*array)], fills: *how == b'/' }
+            }
             _ => sweep(word),
         });
         following(recorded).map_or("none".into(), |found| {
@@ -136,7 +165,8 @@ mod tests {
                 (true, false) => "filled at times",
                 (false, false) => "plain at times",
             };
-            format!("{:?} of {}, {how}", found.steps, found.kernels)
+            let ended = if found.ended { ", ended" } else { "" };
+            format!("{:?} of {}, {how}{ended}", found.steps, found.kernels)
         })
     }
 
@@ -162,6 +192,16 @@ mod tests {
             (1, "ab x ba", "[0] of 1, plain"),
             (1, "ab =a ba", "[0] of 1, plain"),
             (1, "=b ba", "none"),
+            // Strips of what a step leaves end what runs together; the step after them overwrites the other array.
+            (1, "ab =b ba |a =a ab =b ba", "[0, 2, 5] of 1, filled, ended"),
+            (1, "ab =b ba /a |a ab =b ba", "[0, 2, 5] of 1, filled, ended"),
+            (1, "ab =b ba |a ab =b ba", "[0, 2] of 1, filled"),
+            (1, "ab =b ba |a =a", "[0, 2] of 1, filled"),
+            (1, "ab |b =b ba", "[0, 3] of 1, filled, ended"),
+            (1, "ab =b ba |c =a ab", "[0, 2, 5] of 1, filled, ended"),
+            // Strips of the other array need what is in it.
+            (1, "ab =b ba |b =a ab", "[0, 2] of 1, filled"),
+            (1, "ab =b ba |a x ab", "[0, 2] of 1, filled"),
             (1, "x ab", "none"),
         ] {
             assert_eq!(steps(kernels, words), found, "{words}");

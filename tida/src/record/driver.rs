@@ -1,6 +1,7 @@
 //! The recorder's state, and the thread that starts work when the recorder pauses.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -77,7 +78,10 @@ pub(crate) struct Core {
     /// Failures since the last `sync`.
     pub(super) failures: Mutex<Failures>,
     /// It is one of several places of an accelerator, whose nodes may wait for those of others.
-    pub(super) is_place: bool,
+    pub is_place: bool,
+    /// Other places wait for what is held back: as [`Starts::hurry`](crate::memory::node::Starts::hurry) says. 0 if
+    /// none does, 2 for all.
+    pub(super) hurried: AtomicU8,
 }
 
 /// Threads that run recorded work.
@@ -177,6 +181,7 @@ impl Core {
             unfinished: Unfinished::new(waits.look_ahead),
             failures: Mutex::default(),
             is_place,
+            hurried: AtomicU8::new(0),
         });
         let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -224,6 +229,7 @@ impl Core {
                 && recorder.fusing.is_empty()
                 && recorder.rounds.is_empty()
             {
+                self.hurried.store(0, Ordering::Relaxed);
                 recorder.driver_sleeps = true;
                 recorder = self.recorded.wait(recorder).unwrap_or_else(PoisonError::into_inner);
                 recorder.driver_sleeps = false;
@@ -234,6 +240,10 @@ impl Core {
             drop(recorder);
             std::thread::sleep(PAUSE);
             recorder = lock(&self.recorder);
+            match self.hurried.swap(0, Ordering::Relaxed) {
+                0 => {}
+                how => self.start_held(&mut recorder, how > 1),
+            }
             if recorder.count != seen {
                 quiet = Instant::now();
                 continue;

@@ -13,7 +13,7 @@
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-use super::closing::on_device;
+use super::closing::{all_done, on_device};
 use super::driver::{Core, Recorder};
 use super::recording::TileWork;
 use super::rounds::Fills;
@@ -22,12 +22,12 @@ use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::fused::{enqueue_steps, same, steps_are_compiled};
 use crate::launch::step::{Fusible, Launch, Together};
-use crate::memory::node::{DeviceWork, Node, Queue, Work};
+use crate::memory::node::{DeviceWork, Node, Queue, SplitWork, Work};
 use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
 use crate::program::fuse::{Cycle, Pair};
 use crate::program::place::Kind;
 use crate::program::schedule::Scale;
-use crate::run::op::{Op, Sweep};
+use crate::run::op::{Op, OwnEdges, Strips, Sweep};
 use crate::run::steps::{identity, steps};
 
 /// So many sweeps are enough to start with, if the device has less than that to do.
@@ -73,9 +73,9 @@ struct Read {
 
 type Around = Option<(i64, i64)>;
 
-/// A node that is held back.
+/// A node that is held back; none where strips are given to other places, whose nodes take them.
 pub(super) struct HeldNode {
-    pub node: Arc<Node>,
+    pub node: Option<Arc<Node>>,
     pub op: Op,
 }
 
@@ -194,6 +194,9 @@ pub(super) fn lie_whole(touches: &[BoxTouch]) -> bool {
     touches.iter().all(|touch| touch.tracker.boxes().len() == 1 || touch.tracker.storage().stays_in_row())
 }
 
+/// The boxes that are computed first, and the others.
+type FirstAndInside = [Vec<GridBox<4>>; 2];
+
 /// Steps that run as one launch.
 pub(super) struct StepGroup {
     /// What is held back of them: their sweeps, and the ghost fills between.
@@ -201,6 +204,8 @@ pub(super) struct StepGroup {
     region: usize,
     together: Together,
     launches: Arc<[Arc<dyn Launch>]>,
+    /// How far one step reads, along each of four axes.
+    halo: [i64; 4],
 }
 
 impl Core {
@@ -229,14 +234,30 @@ impl Core {
         let held = recorder.fusing.holds([&touch.tracker].into_iter());
         if held {
             let op = Op::Fill { tracker: touch.tracker.clone(), fixed };
-            recorder.fusing.held.push(HeldNode { node: node.clone(), op });
+            recorder.fusing.held.push(HeldNode { node: Some(node.clone()), op });
+        }
+        held
+    }
+
+    /// Holds strips of these arrays back, if sweeps of them are; says whether it did. There is a node where they are
+    /// taken. Else the steps before would start now, the last one by itself.
+    pub(super) fn hold_strips<'a>(
+        recorder: &mut Recorder,
+        node: Option<&Arc<Node>>,
+        trackers: impl Iterator<Item = &'a Arc<Tracker>> + Clone,
+        (fills, edges): (bool, Option<OwnEdges>),
+    ) -> bool {
+        let held = recorder.fusing.holds(trackers.clone());
+        if held {
+            let op = Op::Strips(Strips { arrays: trackers.map(identity).collect(), fills, edges });
+            recorder.fusing.held.push(HeldNode { node: node.cloned(), op });
         }
         held
     }
 
     /// Starts what is held back, if it is enough and the device has little else to do; the rest waits for more.
     pub(super) fn keep_fusing(self: &Arc<Core>, recorder: &mut Recorder) {
-        let held = recorder.fusing.held.len();
+        let held = recorder.fusing.held.iter().filter(|held| held.node.is_some()).count();
         if held < ENOUGH {
             return;
         }
@@ -250,9 +271,16 @@ impl Core {
     pub(super) fn start_held(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
         let held = std::mem::take(&mut recorder.fusing.held);
         let (groups, ..) = self.groups(&held.iter().map(|held| &held.op).collect::<Vec<_>>(), all);
+        let mut first = 0;
+        let mut edges = |(count, group): &(usize, Option<StepGroup>)| {
+            let (ops, next) = held[first..].split_at(*count);
+            first += count;
+            self.edges_of_steps(&ops.first()?.op, group.as_ref()?, &next.first()?.op)
+        };
+        let edges: Vec<Option<FirstAndInside>> = groups.iter().map(&mut edges).collect();
         let mut held = held.into_iter();
-        for (count, group) in groups {
-            self.start_group(held.by_ref().take(count), group);
+        for ((count, group), edges) in groups.into_iter().zip(edges) {
+            self.start_group(held.by_ref().take(count), group.map(|group| (group, edges)), all);
         }
         recorder.fusing.held = held.collect();
     }
@@ -305,11 +333,12 @@ impl Core {
         let Some(faces) = following.faces(facts_of, &cells) else { return (None, false, 1) };
         let (steps, more) = following.together(device, (&cells, &faces), (u32::MAX, false));
         // What comes later is no step after these, if other work is between.
-        let more = more && held[following.held()..].iter().all(|op| matches!(op, Op::Fill { .. }));
+        let more = more && held[following.held()..].iter().all(|op| matches!(op, Op::Fill { .. } | Op::Strips(_)));
         let together = following.over(steps, cells, i64::MAX, faces);
         let launches = following.launches(steps);
-        let group = following.first(steps).map(|held| StepGroup { held, region, together, launches });
-        let alone = if steps == 1 && !more { following.held() } else { 1 };
+        let halo = following.pair().halo;
+        let group = following.first(steps).map(|held| StepGroup { held, region, together, launches, halo });
+        let alone = if steps == 1 && !more { following.held_together() } else { 1 };
         (group, more, alone)
     }
 
@@ -318,20 +347,65 @@ impl Core {
         self.device.as_ref().is_none_or(|device| steps_are_compiled(launches, device, *region, together))
     }
 
-    /// Starts nodes: as one launch, if they are a group.
-    fn start_group(self: &Arc<Core>, held: impl Iterator<Item = HeldNode>, group: Option<StepGroup>) {
+    /// The boxes that steps of one launch compute first, and those that they compute beside what other places then
+    /// take, if strips follow them: of planes that come from there they need compute none. Nothing if they are one
+    /// launch.
+    fn edges_of_steps(&self, first: &Op, group: &StepGroup, next: &Op) -> Option<FirstAndInside> {
+        let (Op::Sweep(sweep), Op::Strips(Strips { arrays, edges: Some((edges, owned)), .. })) = (first, next) else {
+            return None;
+        };
+        let (cells, axis, (lo, hi)) = (group.together.cells, edges.axis, *owned);
+        let around = sweep.arrays.iter().filter_map(|array| array.around).map(|(lo, hi)| hi.max(-lo));
+        let reach = i64::from(group.together.steps) * around.fold(group.halo[axis], i64::max);
+        let even = sweep.arrays.iter().all(|array| !array.whole && !array.uneven);
+        let deep = even && edges.planes.iter().all(|(from, end)| end - from >= reach);
+        let bytes: u64 = sweep.arrays.iter().map(|array| array.tracker.storage().device_bytes() as u64).sum();
+        let out = sweep.turn.is_some_and(|pair| arrays.contains(&pair.out));
+        if !deep || !out || bytes < self.rules.edges_from {
+            return None;
+        }
+        let planes = |from: i64, end: i64| {
+            let mut part = cells;
+            (part.lo[axis], part.hi[axis]) = (from.max(cells.lo[axis]), end.min(cells.hi[axis]));
+            part
+        };
+        let first: Vec<GridBox<4>> = edges.planes.iter().map(|(from, end)| planes(*from, *end)).collect();
+        let from = edges.planes.iter().filter(|(from, _)| *from == lo).map(|(_, end)| *end).max();
+        let end = edges.planes.iter().filter(|(_, end)| *end == hi).map(|(from, _)| *from).min();
+        let inside = planes(from.unwrap_or(lo), end.unwrap_or(hi));
+        Some([first, vec![inside]])
+    }
+
+    /// Starts nodes: as one launch, if they are a group, or as two where some planes come first; and with `all`, if
+    /// nothing stays held back.
+    fn start_group(
+        self: &Arc<Core>,
+        held: impl Iterator<Item = HeldNode>,
+        group: Option<(StepGroup, Option<FirstAndInside>)>,
+        all: bool,
+    ) {
         let mut leader: Option<Arc<Node>> = None;
         for HeldNode { node, op } in held {
+            let Some(node) = node else { continue };
+            if matches!(op, Op::Strips(_)) {
+                // What they wait for may be held back elsewhere.
+                node.hurry_others(self, all);
+            }
             match (op, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
-                (Op::Sweep(sweep), Some(group), None) => {
-                    let (region, together, launches) = (group.region, group.together, group.launches.clone());
-                    node.set_work(Work::Device(on_device(&node, sweep, None, move |_, queue| {
-                        queue.device.counts.fused(together.steps);
-                        // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box
-                        // is that of each of the steps, and the first of them reads all that they read of other arrays.
-                        unsafe { enqueue_steps(&launches, queue, (region, together.cells), &together) }
-                    })));
+                (Op::Sweep(sweep), Some((group, edges)), None) => {
+                    uses_copies(&sweep, group.together.steps);
+                    let axis = 4 - sweep.launch.step().map_or(4, |step| step.prepared.kernel.rank);
+                    let over = |boxes: Vec<GridBox<4>>, counts: bool| steps_over(&node, &sweep, group, (boxes, counts));
+                    let work = match edges {
+                        Some([first, inside]) => Work::Split(Box::new(SplitWork {
+                            planes: first.iter().map(|cells| (cells.lo[axis], cells.hi[axis])).collect(),
+                            edges: over(first.clone(), true),
+                            inside: over(inside.clone(), false),
+                        })),
+                        None => Work::Device(over(vec![group.together.cells], true)),
+                    };
+                    node.set_work(work);
                     leader = Some(node.clone());
                 }
                 (Op::Sweep(sweep), None, None) => {
@@ -340,12 +414,42 @@ impl Core {
                     node.set_work(Work::Device(on_device(&node, sweep, None, run)));
                 }
                 // It has its work.
-                (Op::Fill { .. } | Op::Fold(..), ..) => {}
+                (Op::Fill { .. } | Op::Fold(..) | Op::Strips(_), ..) => {}
             }
             if node.release() {
                 self.start_node(node);
             }
         }
+    }
+}
+
+/// What the node of a first step does for all steps of a group, over boxes that are planes of theirs.
+fn steps_over(
+    node: &Arc<Node>,
+    sweep: &Arc<Sweep>,
+    group: &StepGroup,
+    (boxes, counts): (Vec<GridBox<4>>, bool),
+) -> DeviceWork {
+    let (region, together, launches) = (group.region, group.together, group.launches.clone());
+    on_device(node, sweep.clone(), None, move |_, queue| {
+        if counts {
+            queue.device.counts.fused(together.steps);
+        }
+        let each = boxes.iter().map(|cells| {
+            // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The boxes are
+            // planes of that of each of the steps, and the first of them reads all that they read of other arrays.
+            unsafe { enqueue_steps(&launches, queue, (region, *cells), &together) }
+        });
+        all_done(queue, each)
+    })
+}
+
+/// Tells arrays that alternate how many planes of neighbours a launch of so many steps like this one uses up.
+fn uses_copies(sweep: &Sweep, steps: u32) {
+    let reach = sweep.arrays.iter().filter_map(|array| array.around).map(|(lo, hi)| hi.max(-lo)).max();
+    let pair = |tracker: &Arc<Tracker>| sweep.turn.is_some_and(|pair| pair.has(identity(tracker)));
+    for copies in sweep.arrays.iter().filter(|of| pair(&of.tracker)).filter_map(|of| of.tracker.ages.copies()) {
+        copies.used_at_once(i64::from(steps) * reach.unwrap_or(0));
     }
 }
 

@@ -104,6 +104,8 @@ pub(super) fn touched(ops: &[&Op]) -> Vec<Array> {
                     known.add(region, &touch);
                 }
             }
+            // Places have no rounds.
+            Op::Strips(_) => {}
         }
     }
     arrays
@@ -141,7 +143,7 @@ fn pieces(pending: Vec<Pending>, plan: &Plan) -> Vec<Piece> {
             Op::Fill { tracker, fixed } => {
                 pieces.extend(fills.map(|fills| Piece::Fill(fills(&tracker, fixed, recorded), tracker)));
             }
-            Op::Fold(..) => {}
+            Op::Fold(..) | Op::Strips(_) => {}
         }
         all.for_each(drop);
     }
