@@ -47,6 +47,7 @@ const ROWS: &[(&str, Run)] = &[
     ("thomas-0", lines::thomas::<0>),
     ("thomas-1", lines::thomas::<1>),
     ("thomas-2", lines::thomas::<2>),
+    ("adi", lines::adi),
     ("sums-0", lines::sums::<0>),
     ("sums-1", lines::sums::<1>),
     ("sor-2d", colours::sor),

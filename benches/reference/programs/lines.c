@@ -76,6 +76,26 @@ void thomas_1(void) { thomas(along_1); }
 
 void thomas_2(void) { thomas(along_2); }
 
+// A step along one axis after the other, in place.
+void adi(void) {
+    size_t cells = (size_t)N * N * N;
+    Plane *u = room(cells * sizeof(double)), *c = room(cells * sizeof(double)), *d = room(cells * sizeof(double));
+#pragma omp parallel for
+    for (size_t i = 0; i < cells; i++) {
+        (&u[0][0][0])[i] = random_at(i);
+        (&c[0][0][0])[i] = (&d[0][0][0])[i] = 0;
+    }
+    along_0(u, c, d, u);
+    along_1(u, c, d, u);
+    along_2(u, c, d, u);
+    print_check(&u[0][0][0], cells);
+    TIME({
+        along_0(u, c, d, u);
+        along_1(u, c, d, u);
+        along_2(u, c, d, u);
+    });
+}
+
 // Columns in blocks, so that threads have some each.
 static void columns(double *restrict sum, const double *restrict u) {
 #pragma omp parallel for

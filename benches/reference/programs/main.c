@@ -29,6 +29,7 @@ static const struct {
     {"thomas-0", thomas_0},
     {"thomas-1", thomas_1},
     {"thomas-2", thomas_2},
+    {"adi", adi},
     {"sums-0", sums_0},
     {"sums-1", sums_1},
     {"sor-2d", sor_2d},

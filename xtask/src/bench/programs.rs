@@ -72,6 +72,7 @@ const ROWS: &[Row] = &[
     row("thomas-0", CUBE_160, "cells"),
     row("thomas-1", CUBE_160, "cells"),
     row("thomas-2", CUBE_160, "cells"),
+    row("adi", 3.0 * CUBE_160, "cells"),
     row("sums-0", SQUARE_2048, "cells"),
     row("sums-1", SQUARE_2048, "cells"),
     row("sor-2d", SQUARE_2048, "cells"),
