@@ -1,6 +1,6 @@
 //! Multigrid for Poisson's equation in a cube: V-cycles with four sweeps of weighted Jacobi before and after each
-//! coarser grid, or with two of red-black Gauss-Seidel in place (`multigrid_red_black`; `multigrid_injection`, which goes
-//! down by taking every second node alone).
+//! coarser grid, or with two of red-black Gauss-Seidel in place (`multigrid_red_black`; `multigrid_injection`, which
+//! goes down by taking every second node alone).
 //!
 //! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser
 //! grid. The way down weights the 27 nodes around (full weighting, `fine`), the way up takes the mean of the coarse

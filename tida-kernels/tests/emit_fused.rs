@@ -224,6 +224,7 @@ fn fused(steps: &Steps, depth: u8, [y, x]: [u8; 2], faces: Faces) -> Fused {
         held: 1,
         varied: false,
         kernels: 1,
+        computes: false,
     }
 }
 

@@ -112,13 +112,23 @@ fn moved_down(names: &[String]) -> String {
 }
 
 /// Whether a captured value says which of several kernels a step is of.
-pub(super) fn selects(shared: &Shared<'_>, capture: usize) -> bool {
+fn selects(shared: &Shared<'_>, capture: usize) -> bool {
     shared.plan.fused.as_ref().is_some_and(|fused| fused.kernels > 1) && capture + 1 == shared.kernel.captures.len()
+}
+
+/// Whether a captured value says whether ghosts may be near.
+fn tells_near(shared: &Shared<'_>, capture: usize) -> bool {
+    shared.plan.fused.as_ref().is_some_and(|fused| fused.computes) && capture + 1 == shared.kernel.captures.len()
+}
+
+/// Whether the text knows a captured value.
+pub(super) fn is_known(shared: &Shared<'_>, capture: usize) -> bool {
+    selects(shared, capture) || tells_near(shared, capture)
 }
 
 /// The type of a captured value of which each step has its own.
 pub(super) fn by_step(shared: &mut Shared<'_>, capture: usize) -> Option<String> {
-    let varied = shared.plan.fused.as_ref().is_some_and(|fused| fused.varied) && !selects(shared, capture);
+    let varied = shared.plan.fused.as_ref().is_some_and(|fused| fused.varied) && !is_known(shared, capture);
     varied.then(|| shared.own(&format!("StepsOf{capture}")))
 }
 
@@ -447,8 +457,8 @@ impl Streams<'_> {
         names.entry(*place).or_insert_with(|| shared.own(&format!("near_{number}"))).clone()
     }
 
-    /// A call of the function of a step, for a cell that reads these values.
-    fn call(&self, shared: &mut Shared<'_>, (step, cell): (i64, i64), mut given: Vec<String>) -> String {
+    /// A call of the function of a step, for a cell that reads these values; `near` faces or not.
+    fn call(&self, shared: &mut Shared<'_>, (step, cell): (i64, i64), near: bool, mut given: Vec<String>) -> String {
         if self.placed {
             given.push(shared.own("in0"));
             given.extend((1..self.rank).map(|axis| self.of(shared, "in", axis, cell)));
@@ -456,6 +466,7 @@ impl Streams<'_> {
         given.extend(self.counts.then(|| shared.own(&format!("place_{cell}"))));
         let number = step - 1;
         given.extend(self.rest.iter().map(|Declared { param, name, .. }| match param {
+            Param::Capture(n) if tells_near(shared, *n as usize) => u8::from(near).to_string(),
             Param::Capture(n) if selects(shared, *n as usize) => (number % i64::from(self.fused.kernels)).to_string(),
             Param::Capture(_) if self.fused.varied => format!("{name}.of[{number}]"),
             _ => name.clone(),
@@ -477,12 +488,12 @@ impl Streams<'_> {
             let offsets = &self.steps.offsets;
             let places = offsets.iter().map(|offset| self.steps.place(offset, cell, self.fused));
             let given: Vec<String> = places.map(|place| self.read(shared, step, &place, &mut names)).collect();
-            let plain = self.call(shared, (step, cell), given);
+            let plain = self.call(shared, (step, cell), false, given);
             if mirrors {
                 let mirrored = |offset: &[i64; 3]| self.mirrored(shared, (step, cell), (*offset, 0), &mut names);
                 let given: Vec<String> = offsets.iter().map(mirrored).collect();
                 calls.push(format!("{value} = {plain};"));
-                again.push(format!("{value} = {};", self.call(shared, (step, cell), given)));
+                again.push(format!("{value} = {};", self.call(shared, (step, cell), true, given)));
             } else {
                 calls.push(format!("{} {value} = {plain};", self.ty));
             }

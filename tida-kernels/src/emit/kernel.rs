@@ -342,7 +342,7 @@ pub(super) fn params(shared: &mut Shared<'_>, entry: bool) -> Vec<Declared> {
         }
     }
     for (n, capture) in kernel.captures.iter().enumerate() {
-        if !shared.used.captures.contains(&n) || (entry && fused::selects(shared, n)) {
+        if !shared.used.captures.contains(&n) || (entry && fused::is_known(shared, n)) {
             continue;
         }
         let ty = match fused::by_step(shared, n).filter(|_| entry) {

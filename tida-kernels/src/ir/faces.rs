@@ -19,14 +19,13 @@ pub struct FaceKernel<'a> {
     pub inwards: i64,
 }
 
-/// Whether a kernel over ghosts reads no cell but the one so far `inwards` along the last axis, of the array that it
-/// sets, its only argument.
-pub fn reads_beside(kernel: &Kernel, analysis: &Analysis, inwards: i64) -> bool {
+/// Whether a kernel over ghosts reads no cell but the one so far `inwards` along an axis, of the array that it sets,
+/// its only argument.
+pub fn reads_beside(kernel: &Kernel, analysis: &Analysis, (across, inwards): (usize, i64)) -> bool {
     let [(arg, usage)] = kernel.args.iter().zip(&analysis.args).collect::<Vec<_>>()[..] else { return false };
-    let last = kernel.rank.saturating_sub(1);
     let beside = |(axis, form): (usize, &IndexForm)| {
         let terms = vec![(Symbol::At(axis as u32), 1)];
-        *form == IndexForm::Affine(NormalForm { constant: if axis == last { inwards } else { 0 }, terms })
+        *form == IndexForm::Affine(NormalForm { constant: if axis == across { inwards } else { 0 }, terms })
     };
     let near = usage.accesses.iter().all(|one| match one.write {
         true => one.at_cell,

@@ -113,6 +113,9 @@ pub struct Fused {
     /// Alternating kernels, the steps of a [`cycle`](crate::ir::cycle()): its last captured value says which; 1 for
     /// a kernel that repeats.
     pub kernels: u8,
+    /// The last captured value says whether ghosts may be near, which a step computes
+    /// ([`with_ghosts`](crate::ir::with_ghosts)).
+    pub computes: bool,
 }
 
 /// What a kernel reads of the array that it is to continue from.
@@ -134,6 +137,8 @@ pub struct Steps {
     pub others: u32,
     /// Axes whose coordinates are part of what a cell computes, as bits.
     pub coordinates: u8,
+    /// See [`Fused::computes`].
+    pub computes: bool,
 }
 
 /// The furthest read.
@@ -199,7 +204,8 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
     let coordinates = harmless(kernel, analysis)?;
     let of = Reads::of(analysis);
     let (offsets, reads) = (Vec::new(), BTreeMap::new());
-    let mut found = Steps { pair: (out, inp), rank, scalar, offsets, reads, work: 0, others: 0, coordinates };
+    let mut found =
+        Steps { pair: (out, inp), rank, scalar, offsets, reads, work: 0, others: 0, coordinates, computes: false };
     for id in expressions(&kernel.body, &kernel.body.block) {
         let arg = match &kernel.body[id].kind {
             ExprKind::Load { arg, .. } => *arg as usize,

@@ -1,14 +1,15 @@
-//! Kernels that set ghosts, as a part of the launch before them.
+//! Kernels that set ghosts, as a part of the work before them.
 //!
 //! Ghosts beyond the last axis that follow from the cell beside each are set by the sweep that leaves those cells: by
 //! itself such a kernel reads and writes a sector of memory in each row, for one value of each. The kernels of two
-//! opposite faces are one launch: they do not wait for one another.
+//! opposite faces are one launch: they do not wait for one another. Kernels of other faces of what a sweep leaves come
+//! after it in its stream.
 
 use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::ir::{self, Access, reads_beside, with_faces, with_opposite};
+use tida_kernels::ir::{self, Access, can_compute, reads_beside, with_faces, with_opposite};
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
@@ -34,6 +35,9 @@ pub(crate) struct FaceLaunch {
     /// The ghosts, with their region.
     pub ghosts: (usize, GridBox<4>),
     pub goes: Goes,
+    /// If who reads these ghosts can compute them: the axis of four that the face is across, times 2, and 1 for the
+    /// high face.
+    pub side: Option<usize>,
 }
 
 /// How a kernel that sets ghosts goes with a sweep.
@@ -44,22 +48,41 @@ pub(crate) enum Goes {
     Beside(i64),
     /// The sweep sets the ghosts beyond the other face across this one of four axes; these are the high ones, or not.
     Opposite(usize, bool),
+    /// It comes after the sweep that leaves the cells within the face across this axis, the high one or not, and after
+    /// what goes with it so far.
+    After(usize, bool),
+}
+
+/// The face of a domain that these are all ghosts of, one layer: its axis, and whether it is the high one.
+fn face_of(ghosts: &GridBox<4>, domain: &GridBox<4>) -> Option<(usize, bool)> {
+    let differs = |axis: &usize| (ghosts.lo[*axis], ghosts.hi[*axis]) != (domain.lo[*axis], domain.hi[*axis]);
+    let axis = (0..=LAST).find(differs)?;
+    match (ghosts.lo[axis], ghosts.hi[axis]) {
+        (lo, hi) if hi == domain.lo[axis] && lo == hi - 1 => Some((axis, false)),
+        (lo, hi) if lo == domain.hi[axis] && hi == lo + 1 => Some((axis, true)),
+        _ => None,
+    }
 }
 
 impl FaceLaunch {
     /// A kernel over these ghosts beside a domain that a sweep leaves, if each of them follows from the cell beside it
     /// alone.
     pub fn beside(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &GridBox<4>) -> Option<FaceLaunch> {
-        let cells = &ghosts.1;
-        let across = (0..LAST).all(|axis| (cells.lo[axis], cells.hi[axis]) == (domain.lo[axis], domain.hi[axis]));
-        let inwards = match (cells.lo[LAST], cells.hi[LAST]) {
-            (lo, hi) if hi == domain.lo[LAST] && lo == hi - 1 => 1,
-            (lo, hi) if lo == domain.hi[LAST] && hi == lo + 1 => -1,
-            _ => return None,
-        };
-        let kernel = launch.beside()?.prepared;
-        let near = across && reads_beside(&kernel.kernel, &kernel.analysis, inwards);
-        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::Beside(inwards) })
+        let (LAST, high) = face_of(&ghosts.1, domain)? else { return None };
+        let inwards = if high { -1 } else { 1 };
+        let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
+        let near = reads_beside(kernel, analysis, (kernel.rank.checked_sub(1)?, inwards));
+        let side = side(launch, (LAST, high));
+        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::Beside(inwards), side })
+    }
+
+    /// A kernel over all ghosts of one face of the domain that a sweep leaves, whose only argument is that array.
+    pub fn after(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &GridBox<4>) -> Option<FaceLaunch> {
+        let (axis, high) = face_of(&ghosts.1, domain)?;
+        let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
+        let plain = kernel.args.len() == 1 && analysis.complete && !analysis.may_fault && !analysis.counts;
+        let side = side(launch, (axis, high));
+        plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::After(axis, high), side })
     }
 
     /// A kernel over these ghosts, of the same arguments as one over those beyond the opposite face, which neither
@@ -77,7 +100,7 @@ impl FaceLaunch {
             Some(analysis.complete && !analysis.may_fault && !analysis.counts)
         };
         let fits = apart && *region == ghosts.0 && plain(launch) == Some(true) && plain(first.0) == Some(true);
-        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::Opposite(axis, high) })
+        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::Opposite(axis, high), side: None })
     }
 
     /// The captured value that says which cells it is for.
@@ -86,8 +109,31 @@ impl FaceLaunch {
             Goes::Beside(inwards) => self.ghosts.1.lo[LAST] + inwards,
             Goes::Opposite(axis, true) => self.ghosts.1.lo[axis],
             Goes::Opposite(axis, false) => boxes.first().map_or(i64::MAX, |(_, cells)| cells.lo[axis]),
+            Goes::After(..) => self.edge(),
         }
     }
+
+    /// The coordinate, along the axis across, of the first cell beyond the face; the low face: of the first that is
+    /// not.
+    pub fn edge(&self) -> i64 {
+        match self.side {
+            Some(side) if side % 2 == 1 => self.ghosts.1.lo[side / 2],
+            Some(side) => self.ghosts.1.hi[side / 2],
+            None => i64::MAX,
+        }
+    }
+
+    /// What sets the ghosts opposite to those that one before it sets, as one launch with that.
+    fn opposite_of(&self, before: &FaceLaunch) -> Option<FaceLaunch> {
+        FaceLaunch::opposite(&self.launch, self.ghosts, &(&before.launch, &[before.ghosts]))
+    }
+}
+
+/// See [`FaceLaunch::side`].
+fn side(launch: &Arc<dyn Launch>, (axis, high): (usize, bool)) -> Option<usize> {
+    let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
+    let across = (axis + kernel.rank).checked_sub(4)?;
+    can_compute(kernel, analysis, (across, high)).then_some(2 * axis + usize::from(high))
 }
 
 /// Whether a sweep may set ghosts of an array that it writes, which is one argument of it.
@@ -113,47 +159,94 @@ pub(crate) type Swept<'a> = (&'a Arc<dyn Launch>, &'a [(usize, GridBox<4>)]);
 /// As [`Launch::enqueue`] of all of them.
 pub(crate) unsafe fn enqueue_with_faces(
     sweep: Swept<'_>,
-    faces: &[FaceLaunch],
+    faces: &[Arc<FaceLaunch>],
     queue: &Queue<'_>,
 ) -> Result<Done, Error> {
-    let (launch, boxes) = sweep;
-    // SAFETY: handed on.
-    if let Some(done) = unsafe { as_one(sweep, faces, queue) } {
-        if done.is_ok() {
-            queue.device.counts.joined(faces.len() as u64);
-        }
-        return done;
-    }
+    let after = faces.iter().position(|face| matches!(face.goes, Goes::After(..))).unwrap_or(faces.len());
+    let (with, after) = faces.split_at(after);
     let ends = queue.enqueue(|| {
         // SAFETY: handed on; what a face reads is written before it in this stream.
-        let mut ends = vec![unsafe { launch.clone().enqueue(queue, boxes)? }];
-        for face in faces {
-            // SAFETY: as above.
-            ends.push(unsafe { face.launch.clone().enqueue(queue, &[face.ghosts])? });
+        unsafe {
+            let mut ends = together_or_apart(sweep, with, queue)?;
+            ends.extend(enqueue_faces(after, queue)?);
+            Ok(ends)
         }
-        Ok(ends)
     })?;
     Ok(Box::new(move || ends.into_iter().map(|end| end()).fold(Ok(()), Result::and)))
+}
+
+/// Puts kernels that set ghosts into a stream, one after the other; those of opposite faces are one launch.
+///
+/// # Errors
+/// As [`Launch::enqueue`].
+///
+/// # Safety
+/// As [`Launch::enqueue`] of all of them.
+pub(crate) unsafe fn enqueue_faces(faces: &[Arc<FaceLaunch>], queue: &Queue<'_>) -> Result<Vec<Done>, Error> {
+    let (mut ends, mut left) = (Vec::new(), faces);
+    while let Some((first, rest)) = left.split_first() {
+        let native = queue.device.backend().facts().native;
+        let second = rest.first().filter(|_| !native).and_then(|second| second.opposite_of(first)).map(Arc::new);
+        left = if second.is_some() { &rest[1..] } else { rest };
+        let with = second.into_iter().collect::<SmallVec<[_; 1]>>();
+        // SAFETY: handed on.
+        ends.extend(unsafe { together_or_apart((&first.launch, &[first.ghosts]), &with, queue)? });
+    }
+    Ok(ends)
+}
+
+/// Puts a sweep and the kernels that are a part of its launch into a stream, as one launch or one after the other.
+///
+/// # Errors
+/// As [`Launch::enqueue`].
+///
+/// # Safety
+/// As [`Launch::enqueue`] of all of them.
+unsafe fn together_or_apart(
+    sweep: Swept<'_>,
+    faces: &[Arc<FaceLaunch>],
+    queue: &Queue<'_>,
+) -> Result<Vec<Done>, Error> {
+    // SAFETY: handed on.
+    if let Some(done) = (!faces.is_empty()).then(|| unsafe { as_one(sweep, faces, queue) }).flatten() {
+        queue.device.counts.joined(if done.is_ok() { faces.len() as u64 } else { 0 });
+        return Ok(vec![done?]);
+    }
+    let (launch, boxes) = sweep;
+    // SAFETY: handed on; what a face reads is written before it in this stream.
+    let mut ends = vec![unsafe { launch.clone().enqueue(queue, boxes)? }];
+    for face in faces {
+        // SAFETY: as above.
+        ends.push(unsafe { face.launch.clone().enqueue(queue, &[face.ghosts])? });
+    }
+    Ok(ends)
 }
 
 /// The same as one launch; none if nothing was launched.
 ///
 /// # Safety
 /// As [`enqueue_with_faces`].
-unsafe fn as_one((launch, boxes): Swept<'_>, faces: &[FaceLaunch], queue: &Queue<'_>) -> Option<Result<Done, Error>> {
+unsafe fn as_one(
+    (launch, boxes): Swept<'_>,
+    faces: &[Arc<FaceLaunch>],
+    queue: &Queue<'_>,
+) -> Option<Result<Done, Error>> {
     let kernel = prepared(&**launch, faces)?;
     let mut launches: Vec<Arc<dyn Launch>> =
         [launch].into_iter().chain(faces.iter().map(|face| &face.launch)).cloned().collect();
     let mut all = Boxes::from(boxes);
     // The kernel of opposite faces has the arguments of the low one first, and runs over both.
-    if let [FaceLaunch { goes: Goes::Opposite(_, high), ghosts, .. }] = faces {
-        all.push(*ghosts);
+    if let [face] = faces
+        && let Goes::Opposite(_, high) = face.goes
+    {
+        all.push(face.ghosts);
         if !high {
             launches.reverse();
         }
     }
     let mut captures = together(launches.iter().map(|launch| launch.beside()).collect::<Option<SmallVec<[_; 3]>>>()?);
-    let at = |face: &FaceLaunch| CapturedValue::Scalar(Value::from_bits(ScalarType::I64, face.place(boxes) as u64));
+    let at =
+        |face: &Arc<FaceLaunch>| CapturedValue::Scalar(Value::from_bits(ScalarType::I64, face.place(boxes) as u64));
     captures.list.extend(faces.iter().map(at));
     let boxes = &*all;
     let both = || SweepLaunch::usual(&kernel, &captures, NativeForm { sweeps: &launches, fold: None });
@@ -174,28 +267,28 @@ unsafe fn as_one((launch, boxes): Swept<'_>, faces: &[FaceLaunch], queue: &Queue
 }
 
 /// The kernel of a sweep and its faces; none if they cannot be one.
-fn prepared(sweep: &dyn Launch, faces: &[FaceLaunch]) -> Option<Arc<Prepared>> {
+fn prepared(sweep: &dyn Launch, faces: &[Arc<FaceLaunch>]) -> Option<Arc<Prepared>> {
     let of = sweep.beside()?.prepared;
     let steps = faces.iter().map(|face| face.launch.beside()).collect::<Option<SmallVec<[_; 2]>>>()?;
     let places = faces.iter().map(|face| match face.goes {
         Goes::Beside(inwards) => usize::from(inwards > 0),
-        Goes::Opposite(axis, high) => 2 + 2 * axis + usize::from(high),
+        Goes::Opposite(axis, high) | Goes::After(axis, high) => 2 + 2 * axis + usize::from(high),
     });
     let key = (steps.iter().map(|step| Arc::as_ptr(step.prepared) as usize).collect(), places.collect());
     let mut made = of.with_faces.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || {
         let kernels = steps.iter().map(|step| &step.prepared.kernel);
-        let kernel = match faces {
-            [FaceLaunch { goes: Goes::Opposite(axis, high), .. }] => {
+        let kernel = match faces.first()?.goes {
+            Goes::Opposite(axis, high) => {
                 let other = kernels.into_iter().next()?;
-                let (low, high) = if *high { (&of.kernel, other) } else { (other, &of.kernel) };
+                let (low, high) = if high { (&of.kernel, other) } else { (other, &of.kernel) };
                 with_opposite(low, high, (axis + low.rank).checked_sub(4)? as u32)?
             }
             _ => {
                 let written = of.kernel.args.iter().position(|arg| arg.access == Access::Write)?;
                 let faces = kernels.zip(faces).filter_map(|(kernel, face)| match face.goes {
                     Goes::Beside(inwards) => Some(ir::FaceKernel { kernel, inwards }),
-                    Goes::Opposite(..) => None,
+                    Goes::Opposite(..) | Goes::After(..) => None,
                 });
                 with_faces(&of.kernel, written, &faces.collect::<SmallVec<[_; 2]>>())?
             }

@@ -13,6 +13,7 @@ pub(crate) mod faces;
 pub(crate) mod folded;
 pub(crate) mod fused;
 pub(crate) mod geometry;
+pub(crate) mod ghosted;
 pub(crate) mod ghosts;
 pub(crate) mod joined;
 pub(crate) mod launched;

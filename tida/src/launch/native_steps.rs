@@ -53,6 +53,21 @@ impl Step {
     }
 }
 
+impl Step {
+    /// Sets the ghosts in a box that it computes of what it reads.
+    ///
+    /// # Safety
+    /// As [`Steps::run`]; the cells beside them are there.
+    unsafe fn set_ghosts(&self, own: &Own, read: &GridBox<4>) -> Result<(), Error> {
+        self.launch.ghosts().iter().try_for_each(|face| {
+            let (region, cells) = (face.ghosts.0, face.ghosts.1.intersect(read));
+            let sites = [Some(Site::Own(own.clone()))];
+            // SAFETY: handed on.
+            if cells.is_empty() { Ok(()) } else { unsafe { face.launch.run_on(region, cells, &sites) } }
+        })
+    }
+}
+
 impl Steps {
     /// The first of these steps, as [`enqueue_steps`](super::fused::enqueue_steps) is given them.
     ///
@@ -140,6 +155,10 @@ impl Steps {
         };
         // SAFETY: the caller's promise.
         let mut last = unsafe { inp.read_around(self.region, read(0), &self.around) };
+        if let Some(first) = self.steps.first() {
+            // SAFETY: as above; the memory is this launch's alone.
+            unsafe { first.set_ghosts(&last, &read(0))? };
+        }
         for (number, step) in self.steps.iter().enumerate() {
             let cells = &left[number + 1];
             if number + 1 == count {
@@ -166,6 +185,7 @@ impl Steps {
             unsafe {
                 let held = held.source(self.region);
                 self.around.fill(&next.source(), &read(number + 1), (None, &held), inp.element());
+                self.steps[number + 1].set_ghosts(&next, &read(number + 1))?;
             }
             last = next;
         }

@@ -73,6 +73,8 @@ pub(crate) struct Prepared {
     pub joins: Joins,
     /// It and kernels that set ghosts beside what it leaves as one, by their kernels and on which sides.
     pub with_faces: Joins,
+    /// It and kernels that set the ghosts that it reads as one, in the same way.
+    pub with_ghosts: Joins,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
     /// Its constant tables, as captured values.
@@ -330,6 +332,7 @@ impl Prepared {
             cycles: Cycles::default(),
             joins: Joins::default(),
             with_faces: Joins::default(),
+            with_ghosts: Joins::default(),
             coded: Mutex::default(),
             tables,
             parts: OnceLock::new(),

@@ -7,6 +7,7 @@ use tida_kernels::plan::fuse::Faces;
 
 use super::blocks::BlockList;
 use super::device::OnDevice;
+use super::faces::FaceLaunch;
 use super::fused::OneStep;
 use super::needs::Needs;
 use super::rolling::Scratch;
@@ -92,6 +93,11 @@ pub(crate) trait Launch: Send + Sync {
     /// What it is as a step, if several may run as one launch on a device.
     fn step(&self) -> Option<OneStep<'_>> {
         None
+    }
+
+    /// Kernels that have set the ghosts that it reads around its cells, in order, which as a step it computes itself.
+    fn ghosts(&self) -> &[Arc<FaceLaunch>] {
+        &[]
     }
 
     /// What it is as one of several sweeps that run as one.

@@ -36,11 +36,45 @@ impl Pair {
     }
 }
 
+/// Faces beyond which ghosts are set by kernels, as bits: those of axis `n` of four are `2 n` and `2 n + 1`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sides(u8);
+
+impl Sides {
+    /// One of them.
+    pub fn one(side: usize) -> Sides {
+        Sides(1 << side)
+    }
+
+    /// Those of both.
+    pub fn and(self, other: Sides) -> Sides {
+        Sides(self.0 | other.0)
+    }
+
+    /// Whether none is.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether one is among them.
+    pub fn has(self, side: usize) -> bool {
+        self.0 >> side & 1 == 1
+    }
+
+    /// Whether all of others are among them.
+    fn has_all(self, others: Sides) -> bool {
+        self.0 & others.0 == others.0
+    }
+}
+
 /// What was recorded, for the question which steps follow one another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recorded<'a, B> {
-    /// A sweep of alternating arrays, of this kernel (none if it is no step), over these boxes.
-    Sweep { pair: Pair, kernel: Option<usize>, boxes: &'a B },
+    /// A sweep of alternating arrays, of this kernel (none if it is no step), over these boxes; the faces beyond which
+    /// it computes ghosts of what it reads, and those beyond which it has ghosts set of what it leaves.
+    Sweep { pair: Pair, kernel: Option<usize>, boxes: &'a B, set: [Sides; 2] },
+    /// Ghosts of an array are set by kernels.
+    Set(usize, Sides),
     /// A fill of an array's ghosts but for those of fixed value, which are there.
     Ghosts(usize),
     /// Parts of these arrays on several places give one another planes, and take them: in a fill of all their ghosts, or
@@ -66,16 +100,21 @@ pub(crate) struct Following {
     /// Strips are given before the last of them: no launch has it with those before, and none that comes later is one
     /// of these.
     pub ended: bool,
+    /// Beyond these faces kernels set the ghosts of what each of them leaves, and the step after it computes them.
+    pub computed: Sides,
 }
 
 /// The steps that follow one another from the first on of what was recorded; nothing if that is none.
 pub(crate) fn following<'a, B: PartialEq + 'a>(
     mut recorded: impl Iterator<Item = Recorded<'a, B>>,
 ) -> Option<Following> {
-    let Some(Recorded::Sweep { pair: first, kernel, boxes }) = recorded.next() else { return None };
+    let Some(Recorded::Sweep { pair: first, kernel, boxes, set: [computed, left] }) = recorded.next() else {
+        return None;
+    };
     let (mut steps, mut kernels, mut last) = (vec![0], vec![kernel], first);
     let (mut filled, mut between, mut halo, mut seen) = (None, false, first.halo, [false; 2]);
     let (mut strips, mut ended) = (false, false);
+    let mut set = vec![left];
     for (number, one) in recorded.enumerate() {
         // No launch has more, and one step has to follow.
         if steps.len() > LONGEST as usize {
@@ -88,11 +127,20 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
                 strips = true;
                 between |= fills && arrays.contains(&last.out);
             }
-            Recorded::Sweep { pair: next, kernel, boxes: others } => {
+            Recorded::Set(array, sides) if array == last.out => {
+                set.last_mut().into_iter().for_each(|of| *of = of.and(sides));
+            }
+            Recorded::Sweep { pair: next, kernel, boxes: others, set: [reads, leaves] } => {
                 let same = next.halo == [0; 4] || *filled.get_or_insert(between) == between;
                 let before = kernels.len().checked_sub(first.cycle.kernels).and_then(|n| kernels.get(n));
                 let repeats = before.is_none_or(|before| before.is_some() && *before == kernel);
-                if !same || !next.follows(&last) || next.cycle != first.cycle || !repeats || others != boxes {
+                if !same
+                    || !next.follows(&last)
+                    || next.cycle != first.cycle
+                    || !repeats
+                    || others != boxes
+                    || reads != computed
+                {
                     break;
                 }
                 seen[usize::from(between)] = true;
@@ -100,6 +148,7 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
                 halo.iter_mut().zip(next.halo).for_each(|(most, halo)| *most = halo.max(*most));
                 steps.push(number + 1);
                 kernels.push(kernel);
+                set.push(leaves);
                 ended = strips;
                 if ended {
                     break;
@@ -108,9 +157,13 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
             _ => break,
         }
     }
+    // What a launch leaves out of the ghosts of an array is set again after the step that follows it.
+    while steps.len() > 1 && !set.last().is_none_or(|set| set.has_all(computed)) {
+        (_, _, _) = (steps.pop(), kernels.pop(), set.pop());
+    }
     let kernels = first.cycle.kernels.clamp(1, kernels.len());
     let (filled, alike) = (filled.unwrap_or(false), seen != [true; 2]);
-    Some(Following { steps, kernels, pair: Pair { halo, ..first }, filled, alike, ended })
+    Some(Following { steps, kernels, pair: Pair { halo, ..first }, filled, alike, ended, computed })
 }
 
 impl Following {
@@ -128,11 +181,12 @@ impl Following {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cycle, Pair, Recorded, following};
+    use super::{Cycle, Pair, Recorded, Sides, following};
 
     /// Recorded work as words: `ab` a sweep from `a` to `b`, `ab1` one of another kernel, `ab/` over other boxes, `ab.`
-    /// one that reads its own cell alone, `=b` a fill of the ghosts of `b`, `|b` strips of `b`, `/b` those of a
-    /// fill, `x` anything else. `kernels` alternate.
+    /// one that reads its own cell alone, `ab<` one that computes ghosts, `ab>` one that has them set of what it
+    /// leaves, `+b` a kernel that sets those of `b`, `=b` a fill of the ghosts of `b`, `|b` strips of `b`, `/b` those of
+    /// a fill, `x` anything else. `kernels` alternate.
     fn steps(kernels: usize, words: &str) -> String {
         static NAMES: [[usize; 1]; 128] = {
             let mut names = [[0]; 128];
@@ -149,13 +203,16 @@ mod tests {
             let halo = if rest.contains(&b'.') { [0; 4] } else { [0, 1, 1, 1] };
             let pair = Pair { out: (*out).into(), inp: (*inp).into(), halo, cycle: Cycle { number: 1, kernels } };
             let kernel = rest.iter().find(|byte| byte.is_ascii_digit()).map_or(0, |byte| usize::from(*byte));
-            Recorded::Sweep { pair, kernel: Some(kernel), boxes: &boxes[usize::from(rest.contains(&b'/'))] }
+            let boxes = &boxes[usize::from(rest.contains(&b'/'))];
+            let set = [b'<', b'>'].map(|side| if rest.contains(&side) { Sides::one(7) } else { Sides::default() });
+            Recorded::Sweep { pair, kernel: Some(kernel), boxes, set }
         };
         let recorded = words.split(' ').map(|word| match word.as_bytes() {
             [b'=', array] => Recorded::Ghosts((*array).into()),
             [how @ (b'|' | b'/'), array] => {
                 Recorded::Strips { arrays: &NAMES[usize::from(*array)], fills: *how == b'/' }
             }
+            [b'+', array] => Recorded::Set((*array).into(), Sides::one(7)),
             _ => sweep(word),
         });
         following(recorded).map_or("none".into(), |found| {
@@ -188,6 +245,13 @@ mod tests {
             (2, "ab ba1 ab ba1 ab", "[0, 1, 2, 3, 4] of 2, plain"),
             (2, "ab ba1 ab1", "[0, 1] of 2, plain"),
             (3, "ab ba1", "[0, 1] of 2, plain"),
+            // Ghosts that kernels set: after each step that counts, also after the one that follows a launch.
+            (1, "ab<> ba<> ab<> ba<", "[0, 1, 2] of 1, plain"),
+            (1, "ab< +b ba< +a ab< +b", "[0, 2, 4] of 1, plain"),
+            (1, "ab< +b ba< +a ab<", "[0, 2] of 1, plain"),
+            (1, "ab< +a ba< +a ab<", "[0] of 1, plain"),
+            (1, "ab> ba<> ab<>", "[0] of 1, plain"),
+            (1, "ab<> ba> ab<>", "[0] of 1, plain"),
             // Other work between, and a fill of the array that is overwritten next.
             (1, "ab x ba", "[0] of 1, plain"),
             (1, "ab =a ba", "[0] of 1, plain"),

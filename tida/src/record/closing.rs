@@ -11,7 +11,6 @@ use super::sweep::OpenSweep;
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
-use crate::launch::faces::enqueue_with_faces;
 use crate::launch::pieces::run_boxes;
 use crate::memory::node::{DeviceWork, Done, Node, Queue, SplitWork, Work};
 use crate::memory::touched::{ArrayTouch, touched};
@@ -70,9 +69,9 @@ impl Core {
         if sweep.is_held_back() {
             return fusing.held.push(HeldNode { node: Some(sweep.node), op: Op::Sweep(Arc::new(sweep.work)) });
         }
-        let whole = sweep.ends.is_none() && sweep.pace.is_none() && sweep.faces.is_empty();
+        let whole = sweep.ends.is_none() && sweep.pace.is_none() && sweep.work.faces.is_empty();
         let edges = if self.is_place && sweep.node.on_device && whole { self.edges(&sweep) } else { None };
-        let OpenSweep { node, work: sweep, pace, ends, faces, .. } = sweep;
+        let OpenSweep { node, work: sweep, pace, ends, .. } = sweep;
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(self.part_of_chain(&open.gate));
             open.chain.sweep(node.clone(), sweep);
@@ -88,9 +87,6 @@ impl Core {
             (Some(_), true, None) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
                 // SAFETY: the graph keeps all work that conflicts away until this node has finished.
                 unsafe {
-                    if !faces.is_empty() {
-                        return enqueue_with_faces((&sweep.launch, sweep.boxes()), &faces, queue);
-                    }
                     let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
                     both.unwrap_or_else(|| sweep.enqueue(queue))
                 }

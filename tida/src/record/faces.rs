@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::driver::{Core, Recorder};
 use super::recording::{TileWork, add_touches};
 use super::sweep::OpenSweep;
+use crate::grid::GridBox;
 use crate::launch::faces::{FaceLaunch, Goes, may_set};
 use crate::launch::step::Launch;
 use crate::memory::tracker::BoxTouch;
@@ -23,52 +24,95 @@ impl Core {
         let Some(device) = self.device.as_ref().filter(|_| self.rules.joins && tile.key.on_device) else {
             return false;
         };
-        let facts = device.backend().facts();
-        // A native form has no place beside its cells.
-        let Some(sweep) = recorder.open.last_mut().filter(|_| !facts.native) else { return false };
+        let native = device.backend().facts().native;
+        let Some(sweep) = recorder.open.last_mut() else { return false };
         let asked = &tile.key;
         let usual = sweep.is_plain() && sweep.ends.is_none() && sweep.key.on_device && tile.after.is_empty();
         let alone = asked.block.is_some() || asked.march.is_some() || asked.cache != Default::default();
         if !usual || !sweep.work.refilled.is_empty() || tile.listed.is_some() || tile.pace.is_some() || alone {
             return false;
         }
-        let found = beside(sweep, tile, launch).or_else(|| opposite(sweep, tile, launch));
-        let Some(face) = found else { return false };
+        // A native form has no place beside its cells.
+        let joined = || beside(sweep, tile, launch).filter(|_| !native);
+        // A sweep of a part computes the planes first that others wait for.
+        let after = || after(sweep, tile, launch).filter(|_| !self.is_place);
+        let apart = || opposite(sweep, tile, launch).filter(|_| !native && sweep.work.turn.is_none());
+        let Some(face) = joined().or_else(after).or_else(apart) else { return false };
+        let inwards = |touch: &BoxTouch| BoxTouch { read: None, ..touch.clone() };
         let writes = tile.touches.iter().filter(|touch| touch.write.is_some());
         let touches: Vec<BoxTouch> = match face.goes {
-            // It reads what the sweep leaves.
-            Goes::Beside(_) => writes.map(|touch| BoxTouch { read: None, ..touch.clone() }).collect(),
+            // It reads what the sweep leaves, and ghosts.
+            Goes::Beside(_) | Goes::After(..) => writes.map(inwards).collect(),
             Goes::Opposite(..) => tile.touches.to_vec(),
         };
-        add_touches(&sweep.node, &touches);
+        add_touches(&sweep.node, if matches!(face.goes, Goes::After(..)) { tile.touches } else { &touches });
         sweep.work.touch(&touches);
-        sweep.faces.push(face);
-        // Steps before it and after it are no steps of one launch.
-        recorder.fusing.opened(tile, &**launch, sweep.node.number);
+        let (face, array) = (Arc::new(face), asked.args.first().copied().unwrap_or_default());
+        if self.is_place {
+            // Steps before it and after it are no steps of one launch.
+            recorder.fusing.forget();
+        } else {
+            recorder.fusing.set(array, &face);
+        }
+        sweep.work.faces.push(face);
         true
     }
+
+    /// What a kernel that sets ghosts by itself sets, and of which array, if it is between steps that may run as one
+    /// launch.
+    pub(super) fn set_between(
+        &self,
+        recorder: &mut Recorder,
+        tile: &TileWork<'_>,
+        launch: &Arc<dyn Launch>,
+    ) -> Option<(usize, Arc<FaceLaunch>)> {
+        let usual = tile.is_face && tile.key.on_device && tile.after.is_empty() && tile.pace.is_none();
+        let domain = if usual && !self.is_place { domain_of(tile)? } else { return None };
+        let face = Arc::new(FaceLaunch::after(launch, (tile.region, tile.cells), &domain)?);
+        let array = *tile.key.args.first()?;
+        recorder.fusing.set(array, &face).then_some((array, face))
+    }
+}
+
+/// The domain of the only array that a tile touches, if that is one region.
+fn domain_of(tile: &TileWork<'_>) -> Option<GridBox<4>> {
+    let ([array], Some(touch)) = (&tile.key.args[..], tile.touches.iter().find(|touch| touch.write.is_some())) else {
+        return None;
+    };
+    let [one] = &touch.tracker.regional()?.layout.regions[..] else { return None };
+    (identity(&touch.tracker) == *array).then_some(one.valid)
 }
 
 /// A kernel that sets ghosts of the last axis beside the cells that the sweep leaves, each from that cell.
 fn beside(sweep: &OpenSweep, tile: &TileWork<'_>, launch: &Arc<dyn Launch>) -> Option<FaceLaunch> {
-    let ([array], [(region, domain)]) = (&tile.key.args[..], sweep.work.boxes()) else { return None };
-    let touch = tile.touches.iter().find(|touch| touch.write.is_some())?;
-    let layout = touch.tracker.regional().map(|regional| &regional.layout.regions);
-    let whole = layout.is_some_and(|regions| matches!(&regions[..], [one] if one.valid == *domain));
-    let more = sweep.faces.len() < MOST && sweep.faces.iter().all(|face| matches!(face.goes, Goes::Beside(_)));
-    if !(whole && more && *region == tile.region && identity(&touch.tracker) == *array) {
-        return None;
-    }
-    let fits = may_set(&*sweep.work.launch, *array, &sweep.key.args);
-    let face = FaceLaunch::beside(launch, (tile.region, tile.cells), domain).filter(|_| fits)?;
+    let domain = left_by(sweep, tile)?;
+    let faces = &sweep.work.faces;
+    let more = faces.len() < MOST && faces.iter().all(|face| matches!(face.goes, Goes::Beside(_)));
+    let fits = more && may_set(&*sweep.work.launch, *tile.key.args.first()?, &sweep.key.args);
+    let face = FaceLaunch::beside(launch, (tile.region, tile.cells), &domain).filter(|_| fits)?;
     // Each face once: the second of two calls for one would have to come after the first.
-    sweep.faces.iter().all(|known| known.goes != face.goes).then_some(face)
+    faces.iter().all(|known| known.goes != face.goes).then_some(face)
+}
+
+/// A kernel that sets ghosts of what the sweep leaves, by a launch of its own after that.
+fn after(sweep: &OpenSweep, tile: &TileWork<'_>, launch: &Arc<dyn Launch>) -> Option<FaceLaunch> {
+    let domain = left_by(sweep, tile)?;
+    let alone = sweep.work.faces.iter().any(|face| matches!(face.goes, Goes::Opposite(..)));
+    FaceLaunch::after(launch, (tile.region, tile.cells), &domain).filter(|_| !alone)
+}
+
+/// The cells that the sweep leaves of an array whose ghosts a kernel sets, if they are all of one region.
+fn left_by(sweep: &OpenSweep, tile: &TileWork<'_>) -> Option<GridBox<4>> {
+    let [(region, cells)] = sweep.work.boxes() else { return None };
+    let whole = *region == tile.region && domain_of(tile)? == *cells;
+    let writes = |touch: &BoxTouch| sweep.work.array(&touch.tracker).is_some_and(|array| array.write);
+    (whole && tile.touches.iter().all(writes)).then_some(*cells)
 }
 
 /// A kernel that sets the ghosts opposite to those that the sweep sets, of the same arrays.
 fn opposite(sweep: &OpenSweep, tile: &TileWork<'_>, launch: &Arc<dyn Launch>) -> Option<FaceLaunch> {
     // A sweep of the same kernel takes it as a tile.
-    let fits = sweep.faces.is_empty() && sweep.key != tile.key && sweep.key.args == tile.key.args;
+    let fits = sweep.work.faces.is_empty() && sweep.key != tile.key && sweep.key.args == tile.key.args;
     let apart = fits && !sweep.conflicts(tile.touches, true, false);
     let swept = (&sweep.work.launch, sweep.work.boxes());
     apart.then(|| FaceLaunch::opposite(launch, (tile.region, tile.cells), &swept)).flatten()

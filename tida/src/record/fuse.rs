@@ -20,7 +20,9 @@ use super::rounds::Fills;
 use super::sweep::SweepKey;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
+use crate::launch::faces::{FaceLaunch, enqueue_faces};
 use crate::launch::fused::{enqueue_steps, same, steps_are_compiled};
+use crate::launch::ghosted::ghosted;
 use crate::launch::step::{Fusible, Launch, Together};
 use crate::memory::node::{DeviceWork, Node, Queue, SplitWork, Work};
 use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
@@ -57,6 +59,9 @@ struct OpenedSweep {
     node: u64,
     /// What its tiles read of arrays that do not alternate.
     reads: Vec<Read>,
+    /// What has set ghosts of the array that it writes since, in order, if who reads them may compute them. It may be
+    /// gone by now, and the arrays with it.
+    sets: Vec<Weak<FaceLaunch>>,
 }
 
 impl OpenedSweep {
@@ -154,8 +159,29 @@ impl Fusing {
         if self.last.len() == KERNELS {
             self.last.remove(0);
         }
-        self.last.push(OpenedSweep { key: key.clone(), fusible, node, reads: Vec::new() });
+        self.last.push(OpenedSweep { key: key.clone(), fusible, node, reads: Vec::new(), sets: Vec::new() });
         self.joined(node, tile.touches);
+    }
+
+    /// Records a kernel that sets ghosts of this array. Sweeps before it and after it are steps only if it sets them of
+    /// what the last sweep has written, and who reads them may compute them.
+    pub fn set(&mut self, array: usize, face: &Arc<FaceLaunch>) -> bool {
+        let of = |last: &&mut OpenedSweep| last.key.args.get(last.fusible.out) == Some(&array) && face.side.is_some();
+        let known = self.last.last_mut().filter(of).map(|last| last.sets.push(Arc::downgrade(face)));
+        if known.is_none() {
+            self.forget();
+        }
+        known.is_some()
+    }
+
+    /// A sweep like the last one as a step that computes the ghosts that were set since; itself if none were. None if
+    /// it cannot.
+    pub fn as_step(&self, launch: &dyn Fn() -> Arc<dyn Launch>) -> Option<Option<Arc<dyn Launch>>> {
+        let Some(last) = self.last.last().filter(|last| !last.sets.is_empty()) else { return Some(None) };
+        let sets = last.sets.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
+        // Kernels that take turns are one kernel already.
+        let alone = self.cycle.kernels == 1;
+        if alone { ghosted(&launch(), &sets).map(Some) } else { None }
     }
 
     /// Forgets the last sweeps: other work follows.
@@ -206,6 +232,15 @@ pub(super) struct StepGroup {
     launches: Arc<[Arc<dyn Launch>]>,
     /// How far one step reads, along each of four axes.
     halo: [i64; 4],
+    /// The kernels that set ghosts of what the last step leaves run too.
+    sets: bool,
+}
+
+impl StepGroup {
+    /// Whether its steps compute ghosts of the array that the first one reads.
+    fn computes(&self) -> bool {
+        self.launches.first().is_some_and(|launch| !launch.ghosts().is_empty())
+    }
 }
 
 impl Core {
@@ -270,7 +305,12 @@ impl Core {
     /// Starts what is held back: with `all` to the end, else as many steps as run together.
     pub(super) fn start_held(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
         let held = std::mem::take(&mut recorder.fusing.held);
-        let (groups, ..) = self.groups(&held.iter().map(|held| &held.op).collect::<Vec<_>>(), all);
+        let (mut groups, ..) = self.groups(&held.iter().map(|held| &held.op).collect::<Vec<_>>(), all);
+        for number in 1..groups.len() {
+            // Steps that follow compute these ghosts, and they are set again after those.
+            let follows = groups[number].1.as_ref().is_some_and(|next| next.computes());
+            groups[number - 1].1.iter_mut().for_each(|group| group.sets = !follows);
+        }
         let mut first = 0;
         let mut edges = |(count, group): &(usize, Option<StepGroup>)| {
             let (ops, next) = held[first..].split_at(*count);
@@ -280,7 +320,7 @@ impl Core {
         let edges: Vec<Option<FirstAndInside>> = groups.iter().map(&mut edges).collect();
         let mut held = held.into_iter();
         for ((count, group), edges) in groups.into_iter().zip(edges) {
-            self.start_group(held.by_ref().take(count), group.map(|group| (group, edges)), all);
+            self.start_group(held.by_ref().take(count).collect(), group.map(|group| (group, edges)), all);
         }
         recorder.fusing.held = held.collect();
     }
@@ -337,7 +377,7 @@ impl Core {
         let together = following.over(steps, cells, i64::MAX, faces);
         let launches = following.launches(steps);
         let halo = following.pair().halo;
-        let group = following.first(steps).map(|held| StepGroup { held, region, together, launches, halo });
+        let group = following.first(steps).map(|held| StepGroup { held, region, together, launches, halo, sets: true });
         let alone = if steps == 1 && !more { following.held_together() } else { 1 };
         (group, more, alone)
     }
@@ -380,11 +420,14 @@ impl Core {
     /// nothing stays held back.
     fn start_group(
         self: &Arc<Core>,
-        held: impl Iterator<Item = HeldNode>,
+        held: Vec<HeldNode>,
         group: Option<(StepGroup, Option<FirstAndInside>)>,
         all: bool,
     ) {
         let mut leader: Option<Arc<Node>> = None;
+        let sets = group.as_ref().is_some_and(|(group, _)| group.sets);
+        let last = held.last().and_then(|held| held.op.kernel()).filter(|_| sets);
+        let faces: Arc<[Arc<FaceLaunch>]> = last.map_or_else(Default::default, |sweep| sweep.faces.as_slice().into());
         for HeldNode { node, op } in held {
             let Some(node) = node else { continue };
             if matches!(op, Op::Strips(_)) {
@@ -396,8 +439,10 @@ impl Core {
                 (Op::Sweep(sweep), Some((group, edges)), None) => {
                     uses_copies(&sweep, group.together.steps);
                     let axis = 4 - sweep.launch.step().map_or(4, |step| step.prepared.kernel.rank);
-                    let over = |boxes: Vec<GridBox<4>>, counts: bool| steps_over(&node, &sweep, group, (boxes, counts));
-                    let work = match edges {
+                    let over = |boxes: Vec<GridBox<4>>, counts: bool| {
+                        steps_over(&node, &sweep, group, (boxes, counts), faces.clone())
+                    };
+                    let work = match edges.as_ref().filter(|_| faces.is_empty()) {
                         Some([first, inside]) => Work::Split(Box::new(SplitWork {
                             planes: first.iter().map(|cells| (cells.lo[axis], cells.hi[axis])).collect(),
                             edges: over(first.clone(), true),
@@ -423,12 +468,14 @@ impl Core {
     }
 }
 
-/// What the node of a first step does for all steps of a group, over boxes that are planes of theirs.
+/// What the node of a first step does for all steps of a group, over boxes that are planes of theirs; and the kernels
+/// that then set ghosts of what the last step leaves.
 fn steps_over(
     node: &Arc<Node>,
     sweep: &Arc<Sweep>,
     group: &StepGroup,
     (boxes, counts): (Vec<GridBox<4>>, bool),
+    faces: Arc<[Arc<FaceLaunch>]>,
 ) -> DeviceWork {
     let (region, together, launches) = (group.region, group.together, group.launches.clone());
     on_device(node, sweep.clone(), None, move |_, queue| {
@@ -440,7 +487,18 @@ fn steps_over(
             // planes of that of each of the steps, and the first of them reads all that they read of other arrays.
             unsafe { enqueue_steps(&launches, queue, (region, *cells), &together) }
         });
-        all_done(queue, each)
+        let steps = || all_done(queue, each);
+        if faces.is_empty() {
+            return steps();
+        }
+        let mut ends = Vec::new();
+        queue.enqueue(|| {
+            ends.push(steps()?);
+            // SAFETY: as above; they come after the steps, in the stream of these.
+            ends.extend(unsafe { enqueue_faces(&faces, queue) }?);
+            Ok(())
+        })?;
+        Ok(Box::new(move || ends.into_iter().map(|end| end()).fold(Ok(()), Result::and)))
     })
 }
 

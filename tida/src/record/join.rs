@@ -74,15 +74,15 @@ impl OpenSweep {
 
     /// Whether it may run as one with others.
     pub(super) fn may_join(&self) -> bool {
-        self.is_plain() && self.faces.is_empty()
+        self.is_plain() && self.work.turn.is_none() && self.work.faces.is_empty()
     }
 
-    /// The same, whatever ghosts it sets.
+    /// The same, whatever ghosts it sets and whether it is a step.
     pub(super) fn is_plain(&self) -> bool {
         let key = &self.key;
         let asked = key.block.is_some() || key.march.is_some() || key.cache != Default::default();
         let alone = key.checked || key.valid_only != 0 || asked || self.work.listed.is_some();
-        !alone && self.work.turn.is_none() && self.node.chain.is_none() && self.pace.is_none() && self.ends.is_none()
+        !alone && self.node.chain.is_none() && self.pace.is_none() && self.ends.is_none()
     }
 
     /// Whether it may run as one with a sweep that was recorded before it: over the same boxes, each touching nothing

@@ -147,6 +147,8 @@ impl Core {
         }
         let fuses = tile.key.on_device && self.fuses() && tile.listed.is_none();
         let turn = if fuses { recorder.fusing.next(&tile) } else { None };
+        let step = turn.and_then(|_| recorder.fusing.as_step(launch));
+        let turn = turn.filter(|_| step.is_some());
         let whole = turn.filter(|_| lie_whole(tile.touches));
         if whole.is_some() {
             self.keep_fusing(&mut recorder);
@@ -172,11 +174,12 @@ impl Core {
             node.wait_for(before, Need::Value);
         }
         let mut work = Sweep::of(launch(), &[]);
-        work.turn = turn;
+        (work.turn, work.step) = (turn, step.flatten());
         // It may do the work of the steps after it too.
         let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
         add_touches(&node, &beside);
-        if fuses {
+        work.sets = if fuses { self.set_between(&mut recorder, &tile, &work.launch) } else { None };
+        if fuses && work.sets.is_none() {
             recorder.fusing.opened(&tile, &*work.launch, node.number);
         }
         if work.launch.is_sure() {
@@ -184,8 +187,7 @@ impl Core {
         }
         tile.add_to(&mut work);
         work.touch(&beside);
-        let sweep =
-            Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None, faces: Vec::new() });
+        let sweep = Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None });
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
         self.wake_driver(&mut recorder);
@@ -350,7 +352,7 @@ fn joinable<'a>(open: &'a mut [Box<OpenSweep>], tile: &TileWork<'_>) -> Option<&
     for (i, sweep) in open.iter().enumerate().rev() {
         // A part of a chain has only tiles that a chain can run, and so has what may run as one launch with others.
         let by_planes = sweep.work.turn.is_some().then_some(Kind::Planes);
-        let open = sweep.faces.is_empty() && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
+        let open = sweep.work.faces.is_empty() && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
         let same = open && sweep.key == tile.key;
         if sweep.conflicts(tile.touches, tile.key.on_device, same) {
             return None;

@@ -92,7 +92,8 @@ impl Sweep {
     fn with_filled(&self, filled: Option<&Arc<Tracker>>) -> Sweep {
         let refilled = filled.map(|tracker| tracker.storage().clone()).into_iter().collect();
         let (launch, boxes, arrays) = (self.launch.clone(), self.boxes.clone(), self.arrays.clone());
-        Sweep { launch, boxes, listed: None, arrays, turn: self.turn, refilled }
+        let of = Sweep::of(launch, &[]);
+        Sweep { boxes, arrays, turn: self.turn, refilled, ..of }
     }
 }
 

@@ -9,7 +9,6 @@ use super::ends::Ends;
 use super::hybrid::Pace;
 use super::recording::touch_all;
 use crate::device::plans::Hints;
-use crate::launch::faces::FaceLaunch;
 use crate::launch::quoted::KernelId;
 use crate::memory::node::Node;
 use crate::memory::touched::RegionTouch;
@@ -79,8 +78,6 @@ pub(crate) struct OpenSweep {
     pub pace: Option<Arc<Pace>>,
     /// The reduction that it does the work of.
     pub ends: Option<Ends>,
-    /// Kernels that set ghosts beside what it leaves, whose work it does.
-    pub faces: Vec<FaceLaunch>,
 }
 
 impl OpenSweep {

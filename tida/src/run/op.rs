@@ -7,13 +7,14 @@ use crate::error::Error;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::blocks::Listed;
+use crate::launch::faces::{FaceLaunch, enqueue_with_faces};
 use crate::launch::pieces::Boxes;
 use crate::launch::step::{Fold, Launch};
 use crate::memory::node::{Done, Planes, Queue};
 use crate::memory::storage::Storage;
 use crate::memory::touched::{ArrayTouch, bring};
 use crate::memory::tracker::{BoxTouch, Tracker};
-use crate::program::fuse::{Pair, Recorded};
+use crate::program::fuse::{Pair, Recorded, Sides};
 use crate::program::order::Order;
 
 /// A kernel over boxes, and what it touches there.
@@ -27,6 +28,12 @@ pub(crate) struct Sweep {
     pub arrays: Vec<ArrayTouch>,
     /// It is the next of steps that may run together, on alternating arrays.
     pub turn: Option<Pair>,
+    /// The same sweep as such a step, if that computes ghosts that kernels have set.
+    pub step: Option<Arc<dyn Launch>>,
+    /// It sets ghosts of this array, which who reads them may compute.
+    pub sets: Option<(usize, Arc<FaceLaunch>)>,
+    /// Kernels that set ghosts of what it leaves, whose work it does.
+    pub faces: Vec<Arc<FaceLaunch>>,
     /// Arrays that it writes and whose ghosts are filled next.
     pub refilled: Vec<Arc<Storage>>,
 }
@@ -73,8 +80,16 @@ impl Sweep {
             listed: None,
             arrays: ArrayTouch::of(touches),
             turn: None,
+            step: None,
+            sets: None,
+            faces: Vec::new(),
             refilled: Vec::new(),
         }
+    }
+
+    /// What it is as a step.
+    pub fn as_step(&self) -> &Arc<dyn Launch> {
+        self.step.as_ref().unwrap_or(&self.launch)
     }
 
     /// Adds a tile.
@@ -184,11 +199,17 @@ impl Sweep {
         // SAFETY: handed on.
         unsafe {
             match self.listed.as_ref().and_then(Listed::whole) {
+                _ if !self.faces.is_empty() => enqueue_with_faces((&self.launch, self.boxes()), &self.faces, queue),
                 Some(list) => self.launch.clone().enqueue_list(queue, list),
                 None => self.launch.clone().enqueue(queue, self.boxes()),
             }
         }
     }
+}
+
+/// The faces beyond which these kernels set ghosts that who reads them may compute.
+fn sides(faces: &[Arc<FaceLaunch>]) -> Sides {
+    faces.iter().filter_map(|face| face.side).fold(Sides::default(), |all, side| all.and(Sides::one(side)))
 }
 
 impl Op {
@@ -227,10 +248,15 @@ impl Op {
         match self {
             Op::Sweep(sweep) => match sweep.turn {
                 Some(pair) => {
-                    let kernel = sweep.launch.step().map(|step| Arc::as_ptr(step.prepared) as usize);
-                    Recorded::Sweep { pair, kernel, boxes: &sweep.boxes }
+                    let step = sweep.as_step();
+                    let kernel = step.step().map(|step| Arc::as_ptr(step.prepared) as usize);
+                    let set = [step.ghosts(), &sweep.faces].map(sides);
+                    Recorded::Sweep { pair, kernel, boxes: &sweep.boxes, set }
                 }
-                None => Recorded::Other,
+                None => match &sweep.sets {
+                    Some((array, face)) => Recorded::Set(*array, sides(std::slice::from_ref(face))),
+                    None => Recorded::Other,
+                },
             },
             Op::Fill { tracker, fixed: false } => Recorded::Ghosts(identity(tracker)),
             Op::Strips(strips) => Recorded::Strips { arrays: &strips.arrays, fills: strips.fills },

@@ -30,7 +30,7 @@ pub(crate) fn steps<'a>(ops: impl Iterator<Item = Option<&'a Op>> + Clone) -> Op
     let following = following(ops.clone().map(recorded))?;
     let mut at = following.steps.iter().copied().peekable();
     let step = |(number, op): (usize, Option<&Op>)| {
-        at.next_if_eq(&number).and(op).and_then(Op::kernel).map(|sweep| sweep.launch.clone())
+        at.next_if_eq(&number).and(op).and_then(Op::kernel).map(|sweep| sweep.as_step().clone())
     };
     let launches = ops.enumerate().filter_map(step).take(following.steps.len()).collect();
     Some(Steps { following, launches })
@@ -82,12 +82,18 @@ impl Steps {
 
     /// What lies beyond the faces of their box; nothing if a block cannot know.
     pub fn faces<'a>(&self, facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>, cells: &GridBox<4>) -> Option<Faces> {
-        let mut faces = faces(self.pair(), facts_of, cells, self.following.filled)?;
+        let mut faces = faces(self.pair(), &facts_of, cells, self.following.filled)?;
         if !self.following.alike {
             // An array whose ghosts no step reads may never have had its fixed values.
             let constant = faces.iter_mut().flatten().filter(|face| **face == Face::Constant);
             constant.for_each(|face| *face = Face::Memory);
         }
+        let computed = self.following.computed;
+        if !computed.is_empty() && facts_of(self.pair().out)?.domain() != *cells {
+            return None;
+        }
+        let beyond = faces.as_flattened_mut().iter_mut().enumerate().filter(|(side, _)| computed.has(*side));
+        beyond.for_each(|(_, face)| *face = Face::Nearest);
         Some(faces)
     }
 

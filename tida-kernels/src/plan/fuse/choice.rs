@@ -245,6 +245,7 @@ fn ways(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool)
                         held: 1,
                         varied: false,
                         kernels: 1,
+                        computes: steps.computes,
                     };
                     let block = [x, if steps.rank == 2 { 1 } else { y }, 1];
                     let suits = fused.suits(steps.rank, block);

@@ -1,0 +1,242 @@
+//! Steps between which kernels set ghosts run as one launch: the bits of single steps on the CPU, whatever the faces,
+//! the stencil, the depth and the captured values, in core and out of core, and whatever comes between.
+//!
+//! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
+
+use proptest::prelude::*;
+use tida::acc::{Compile, TileAccBuilder};
+use tida::array::Side;
+use tida::prelude::*;
+use tida::{Fuse, fill_ghosts_with};
+use tida_tests::{on_a_device, on_cpu, value};
+
+/// A program of steps on two arrays.
+#[derive(Clone, Debug)]
+struct Program {
+    shape: [usize; 3],
+    /// Faces whose ghosts kernels set, by axis: the low one and the high one. Others are of fixed value.
+    open: [[bool; 2]; 3],
+    /// Reads cells along several axes at once too.
+    corners: bool,
+    /// Captured values change from step to step.
+    varied: bool,
+    actions: Vec<Action>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Steps(usize),
+    /// A sum on the device, of what comes next.
+    Sum,
+    /// A kernel adds all ghosts within reach to each cell, without new ghosts: those of the steps before count.
+    Collect,
+    /// A step before which one face is set by another kernel.
+    Other,
+}
+
+type Array = TileArray<f64, 3>;
+
+fn set(u: &mut Array, (axis, side): (usize, Side), time: f64) -> tida::Result<()> {
+    let (half, third) = (0.5 * time, [0.25, time]);
+    match (axis, side) {
+        (2, Side::Low) => fill_ghosts_with(
+            (2, side),
+            u,
+            kernel!(|u, at| {
+                let inside = u[at + [0, 0, 1]];
+                u[at] = if inside > 0.5 { half - inside } else { inside * 0.75 + 0.01 * (at[0] + 2 * at[1]) as f64 };
+            }),
+        ),
+        (2, Side::High) => {
+            fill_ghosts_with((2, side), u, kernel!(|u, at| u[at] = 0.5 * time - 0.5 * u[at - [0, 0, 1]]))
+        }
+        (1, Side::Low) => fill_ghosts_with(
+            (1, side),
+            u,
+            kernel!(|u, at| {
+                let inside = u[at + [0, 1, 0]];
+                if inside < third[0] {
+                    u[at] = 0.125 * third[1];
+                    return;
+                }
+                u[at] = inside - 0.001 * (at[0] * at[2]) as f64;
+            }),
+        ),
+        (1, Side::High) => {
+            fill_ghosts_with((1, side), u, kernel!(|u, at| u[at] = (u[at - [0, 1, 0]] * time).sqrt().min(1.0)))
+        }
+        (_, Side::Low) => {
+            fill_ghosts_with((0, side), u, kernel!(|u, at| u[at] = 0.9 * u[at + [1, 0, 0]] + 0.01 * at[2] as f64))
+        }
+        (_, Side::High) => {
+            fill_ghosts_with((0, side), u, kernel!(|u, at| u[at] = -0.5 * u[at - [1, 0, 0]] + 0.002 * at[1] as f64))
+        }
+    }
+}
+
+impl Program {
+    fn faces(&self) -> impl Iterator<Item = (usize, Side)> + '_ {
+        let all = (0..3).rev().flat_map(|axis| [(axis, Side::Low), (axis, Side::High)]);
+        all.filter(|(axis, side)| self.open[*axis][*side as usize])
+    }
+
+    fn ghosts(&self, u: &mut Array, time: f64) -> tida::Result<()> {
+        u.fill_ghosts()?;
+        self.faces().try_for_each(|face| set(u, face, time))
+    }
+
+    fn step(&self, u: &Array, next: &mut Array, rate: f64) -> tida::Result<()> {
+        for tile in TileIter::new(u) {
+            match self.corners {
+                true => compute(
+                    &tile,
+                    (&mut *next, u),
+                    kernel!(|next, u, at| {
+                        let mut sum = 0.0;
+                        for k in -1..2 {
+                            for j in -1..2 {
+                                for i in -1..2 {
+                                    sum += (1 + k + 2 * j) as f64 * u[at + [k, j, i]] + 0.01 * i as f64;
+                                }
+                            }
+                        }
+                        next[at] = (0.5 * u[at] + rate * sum).min(1.0).max(0.0);
+                    }),
+                )?,
+                false => compute(
+                    &tile,
+                    (&mut *next, u),
+                    kernel!(|next, u, at| {
+                        let (a, b) = (u[at - [1, 0, 0]] + u[at + [1, 0, 0]], u[at - [0, 1, 0]] - u[at + [0, 1, 0]]);
+                        let c = u[at - [0, 0, 1]] * 0.5 + u[at + [0, 0, 1]];
+                        next[at] = 0.5 * u[at] + rate * (a + 2.0 * b + c);
+                    }),
+                )?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The bits of both arrays and of what was found meanwhile; what can be seen of ghosts is among them.
+    fn run(&self, acc: &TileAcc) -> tida::Result<Vec<u64>> {
+        let mut builder = Array::builder(self.shape).ghost(1).boundary(Boundary::Fixed(0.25));
+        for (axis, side) in self.faces() {
+            builder = builder.boundary_face(axis, side, Boundary::Open);
+        }
+        let mut u = builder.build(acc)?;
+        u.fill(|at| value(1, at))?;
+        let mut next = u.like()?;
+        next.fill(|at| value(2, at))?;
+        let (mut found, mut number) = (Vec::new(), 0);
+        for action in &self.actions {
+            let count = if let Action::Steps(count) = action { *count } else { 1 };
+            match action {
+                Action::Steps(_) | Action::Other => {
+                    for _ in 0..count {
+                        number += 1;
+                        let time = if self.varied { 0.25 + 0.125 * number as f64 } else { 0.75 };
+                        self.ghosts(&mut u, time)?;
+                        if let (Action::Other, Some((0, side))) = (action, self.faces().last()) {
+                            fill_ghosts_with((0, side), &mut u, kernel!(|u, at| u[at] = 0.3 * at[1] as f64))?;
+                        }
+                        self.step(&u, &mut next, if self.varied { 0.01 * number as f64 } else { 0.0625 })?;
+                        std::mem::swap(&mut u, &mut next);
+                    }
+                }
+                Action::Sum => {
+                    let sum: f64 = reduce(&u, Sum, kernel!(|u, at| u[at]))?;
+                    found.push(sum.to_bits());
+                }
+                Action::Collect => {
+                    // Of the array that is overwritten next, too.
+                    for array in [&mut u, &mut next] {
+                        array.allow_stale_ghosts();
+                        let mut seen = array.like()?;
+                        self.step(array, &mut seen, 0.5)?;
+                        found.extend(seen.read_box(seen.domain())?.into_iter().map(f64::to_bits));
+                    }
+                }
+            }
+        }
+        for array in [&u, &next] {
+            found.extend(array.read_box(array.domain())?.into_iter().map(f64::to_bits));
+        }
+        Ok(found)
+    }
+
+    /// Compares with the CPU, and says how many steps ran with others.
+    fn check(&self, builder: TileAccBuilder) -> Option<u64> {
+        let acc = on_a_device(builder)?;
+        let (found, expected) = (self.run(&acc).unwrap(), self.run(&on_cpu()).unwrap());
+        let first = found.iter().zip(&expected).position(|(a, b)| a != b);
+        assert_eq!((first, found.len()), (None, expected.len()), "{self:?}");
+        Some(acc.stats().fused_steps)
+    }
+}
+
+fn builder(depth: u32) -> TileAccBuilder {
+    let pause = std::time::Duration::from_secs(600);
+    TileAcc::builder().pause(pause).compile(Compile::Wait).fuse(Fuse::Steps(depth))
+}
+
+fn steps(shape: [usize; 3], open: [[bool; 2]; 3], corners: bool, varied: bool) -> Program {
+    Program { shape, open, corners, varied, actions: vec![Action::Steps(13)] }
+}
+
+/// One face, several, all; with what has no ghosts left to memory.
+#[test]
+fn steps_with_ghosts_by_kernels_run_together() {
+    let no = [false; 2];
+    let faces = [
+        [no, no, [true, false]],
+        [no, no, [false, true]],
+        [no, [true, false], no],
+        [[false, true], no, no],
+        [[true; 2], no, [true; 2]],
+        [[true; 2]; 3],
+    ];
+    for open in faces {
+        for varied in [false, true] {
+            let Some(fused) = steps([9, 11, 37], open, false, varied).check(builder(3)) else { return };
+            assert!(fused >= 9, "{fused} of 13 steps, {open:?}");
+        }
+    }
+}
+
+/// Planes that stream: a pass over the link serves several steps.
+#[test]
+fn steps_over_planes_that_stream_run_together() {
+    let program = Program { actions: vec![Action::Steps(16)], ..steps([80, 12, 64], [[true; 2]; 3], false, true) };
+    let bytes = 2 * 82 * 14 * 192 * 8;
+    let Some(fused) = program.check(builder(3).memory_limit(bytes / 2)) else { return };
+    assert!(fused >= 9, "{fused} of 16 steps");
+    program.check(builder(3).memory_limit(bytes / 4));
+}
+
+/// Where cells beyond edges and corners are read, all faces have to be known.
+#[test]
+fn edges_and_corners_are_computed_in_the_order_of_axes() {
+    let Some(fused) = steps([7, 9, 33], [[true; 2]; 3], true, true).check(builder(3)) else { return };
+    assert!(fused >= 9, "{fused} of 13 steps");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_program_has_the_bits_of_the_cpu(
+        shape in [2_usize..9, 2_usize..9, 2_usize..70],
+        open in prop::array::uniform3(prop::array::uniform2(any::<bool>())),
+        (all, corners, varied) in (any::<bool>(), any::<bool>(), any::<bool>()),
+        depth in 3_u32..6,
+        actions in prop::collection::vec(prop_oneof![
+            4 => (1_usize..12).prop_map(Action::Steps),
+            1 => Just(Action::Sum),
+            1 => Just(Action::Collect),
+            1 => Just(Action::Other),
+        ], 1..5),
+    ) {
+        let open = if all { [[true; 2]; 3] } else { open };
+        Program { shape, open, corners, varied, actions }.check(builder(depth));
+    }
+}

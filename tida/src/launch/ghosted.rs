@@ -1,0 +1,96 @@
+//! A step that computes the ghosts that it reads: what kernels set there after the step before, of the nearest cell of
+//! the domain. So steps between which kernels set ghosts run as one launch, which never has these ghosts.
+
+use std::sync::{Arc, PoisonError};
+
+use smallvec::SmallVec;
+use tida_kernels::element::ScalarType;
+use tida_kernels::ir::{GhostKernel, with_ghosts};
+use tida_kernels::scalar::Value;
+
+use super::capture::{CapturedValue, Captures};
+use super::device::OnDevice;
+use super::faces::FaceLaunch;
+use super::fused::OneStep;
+use super::prepare::Prepared;
+use super::site::Site;
+use super::step::Launch;
+use crate::error::Error;
+use crate::grid::GridBox;
+use crate::memory::node::{Done, Queue};
+
+/// A sweep, for launches of several steps; by itself it is the sweep.
+struct Ghosted {
+    sweep: Arc<dyn Launch>,
+    prepared: Arc<Prepared>,
+    captures: Captures,
+    /// What has set the ghosts of the array that it reads, in this order.
+    faces: Vec<Arc<FaceLaunch>>,
+}
+
+/// A sweep that computes the ghosts that these kernels have set of the array that it reads around its cells; none if it
+/// cannot.
+pub(crate) fn ghosted(sweep: &Arc<dyn Launch>, faces: &[Arc<FaceLaunch>]) -> Option<Arc<dyn Launch>> {
+    let (prepared, captures) = {
+        let step = sweep.step()?;
+        let of = faces.iter().map(|face| Some((face, face.launch.beside()?))).collect::<Option<SmallVec<[_; 6]>>>()?;
+        let kernels = of.iter().map(|(_, step)| Arc::as_ptr(step.prepared) as usize).collect();
+        let sides = of.iter().map(|(face, _)| face.side).collect::<Option<_>>()?;
+        let mut made = step.prepared.with_ghosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let prepared = made.entry((kernels, sides)).or_insert_with(|| made_one(step.prepared, &of)).clone()?;
+        let mut list = step.captures.list.clone();
+        of.iter().for_each(|(_, step)| list.extend(step.captures.list.iter().cloned()));
+        let edges = of.iter().map(|(face, _)| Value::from_bits(ScalarType::I64, face.edge() as u64));
+        list.extend(edges.chain([Value::from_bits(ScalarType::Bool, 1)]).map(CapturedValue::Scalar));
+        (prepared, Captures { list })
+    };
+    Some(Arc::new(Ghosted { sweep: sweep.clone(), prepared, captures, faces: faces.to_vec() }))
+}
+
+fn made_one(of: &Prepared, faces: &[(&Arc<FaceLaunch>, OneStep<'_>)]) -> Option<Arc<Prepared>> {
+    let steps = of.steps.as_ref().filter(|_| !of.is_coded)?;
+    let mut kernels = SmallVec::<[GhostKernel<'_>; 6]>::new();
+    for (face, step) in faces {
+        let (side, kernel) = (face.side?, &step.prepared.kernel);
+        let (axis, high) = ((side / 2 + kernel.rank).checked_sub(4)?, side % 2 == 1);
+        let again = kernels.iter().any(|known| (known.axis, known.high) == (axis, high));
+        if again || kernel.args.first()?.element != of.kernel.args.get(steps.pair.1)?.element {
+            return None;
+        }
+        kernels.push(GhostKernel { kernel, axis, high });
+    }
+    let mut made = Prepared::new(with_ghosts(&of.kernel, steps, &kernels)?).ok()?;
+    let found = made.steps.as_mut().filter(|found| found.pair == steps.pair)?;
+    // Few blocks have ghosts near.
+    (found.work, found.computes) = (steps.work, true);
+    Some(Arc::new(made))
+}
+
+impl Launch for Ghosted {
+    unsafe fn run(&self, region: usize, cells: GridBox<4>) -> Result<(), Error> {
+        // SAFETY: handed on.
+        unsafe { self.sweep.run(region, cells) }
+    }
+
+    unsafe fn run_on(&self, region: usize, cells: GridBox<4>, sites: &[Option<Site>]) -> Result<(), Error> {
+        // SAFETY: handed on.
+        unsafe { self.sweep.run_on(region, cells, sites) }
+    }
+
+    unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
+        // SAFETY: handed on.
+        unsafe { self.sweep.clone().enqueue(queue, boxes) }
+    }
+
+    fn step(&self) -> Option<OneStep<'_>> {
+        Some(OneStep { prepared: &self.prepared, captures: &self.captures })
+    }
+
+    fn ghosts(&self) -> &[Arc<FaceLaunch>] {
+        &self.faces
+    }
+
+    fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
+        self.sweep.args()
+    }
+}
