@@ -205,7 +205,7 @@ fn reads_beside(one: &Device, other: &Device) {
 
 #[test]
 fn simulated_devices_read_beside() {
-    let all = || sim::SimCluster::of(3, sim::SimDevice::new()).no_link([0, 2]).into_devices().unwrap().into_iter();
+    let all = || sim::SimCluster::of(3, sim::SimDevice::new()).no_link([0, 2]).into_devices(true).unwrap().into_iter();
     let [first, second, third] = all().collect::<Vec<_>>().try_into().unwrap();
     let one = sim::open(first, None).unwrap();
     let [other, apart] = [second, third].map(|spec| sim::open(spec, Some(&*one)).unwrap());

@@ -203,7 +203,7 @@ impl TileAccBuilder {
         let usual = || SimCluster::of(count, self.simulated.clone().unwrap_or_default());
         match (count, &self.cluster) {
             (0, None) => Ok(Vec::new()),
-            (_, cluster) => cluster.clone().unwrap_or_else(usual).into_devices(),
+            (_, cluster) => cluster.clone().unwrap_or_else(usual).into_devices(self.cluster.is_some()),
         }
     }
 }

@@ -106,6 +106,8 @@ pub(super) struct InCluster {
     pub from: Box<[Option<Joined>]>,
     /// Whether all of them move data to and from the host one after the other.
     pub shared_host: bool,
+    /// Whether its clock stands still while threads may give commands.
+    pub stands: bool,
 }
 
 impl SimCluster {
@@ -155,11 +157,11 @@ impl SimCluster {
         self.devices.len()
     }
 
-    /// The devices, each with what joins it to the others.
+    /// The devices, each with what joins it to the others; the clock `stands` still where somebody asks for their time.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`]: no device, speeds that cannot be, pairs that are none.
-    pub(crate) fn into_devices(self) -> Result<Vec<SimDevice>, Error> {
+    pub(crate) fn into_devices(self, stands: bool) -> Result<Vec<SimDevice>, Error> {
         let SimCluster { devices, joins, shared_host } = self;
         let count = devices.len();
         let wrong = |found: String, advice: &str| Error::new(ErrorKind::Argument, "simulate a cluster", found, advice);
@@ -190,7 +192,7 @@ impl SimCluster {
             links += 1;
         }
         let with = |(device, from): (SimDevice, Vec<Option<Joined>>)| {
-            device.in_cluster(Arc::new(InCluster { from: from.into(), shared_host }))
+            device.in_cluster(Arc::new(InCluster { from: from.into(), shared_host, stands }))
         };
         Ok(devices.into_iter().zip(from).map(with).collect())
     }
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
 
     fn links(cluster: SimCluster) -> Vec<Vec<Option<usize>>> {
-        let devices = cluster.into_devices().unwrap();
+        let devices = cluster.into_devices(true).unwrap();
         let count = devices.len();
         let row = |of: &SimDevice| (0..count).map(|giver| of.reads(giver).map(|joined| joined.link)).collect();
         devices.iter().map(row).collect()
@@ -238,7 +240,7 @@ mod tests {
             two().links(SimLink::new(0.0, 0.0)),
             two().links(SimLink::new(1e9, f64::NAN)),
         ] {
-            assert_eq!(bad.clone().into_devices().unwrap_err().kind(), ErrorKind::Argument, "{bad:?}");
+            assert_eq!(bad.clone().into_devices(true).unwrap_err().kind(), ErrorKind::Argument, "{bad:?}");
         }
     }
 }

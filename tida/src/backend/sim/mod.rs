@@ -9,9 +9,10 @@
 //! leads to wrong data, and not only on the day when the timing is bad; `work.rs` says which half of a command does
 //! what.
 //!
-//! **Whose turn it is.** The clock of several devices stands still while a thread may give them commands that come
-//! before those they have: while nodes are launched or ended, and until the program waits for something. So virtual
-//! time does not depend on which thread is quick. If nobody does anything for a while, it goes on all the same.
+//! **Whose turn it is.** The clock of a cluster that somebody describes stands still while a thread may give commands
+//! that come before those there are: while nodes are launched or ended, and until the program waits for something. So
+//! virtual time does not depend on which thread is quick. If nobody does anything for a while, it goes on all the same.
+//! Devices that are only named, such as `sim:4`, run on whenever someone asks for an event.
 //!
 //! **Time.** The host takes none. A command is given at the latest time that the host has waited for; events that a
 //! thread only keeps books of do not count as such ([`Event::settle`]).

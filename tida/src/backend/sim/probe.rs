@@ -273,6 +273,11 @@ impl SimDevice {
         self.cluster.as_ref().and_then(|cluster| cluster.from.get(giver).copied().flatten())
     }
 
+    /// Whether the clock of its cluster stands still while threads may give commands.
+    pub(super) fn stands(&self) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| cluster.stands && cluster.from.len() > 1)
+    }
+
     /// Whether its copies to and from the host wait for those of other devices.
     pub(super) fn shares_host(&self) -> bool {
         self.cluster.as_ref().is_some_and(|cluster| cluster.shared_host)

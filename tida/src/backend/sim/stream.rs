@@ -549,8 +549,8 @@ impl SimEvent {
                 clock.changed.notify_all();
                 return (machine, self.mark.failure.get().cloned().map_or(Ok(at), Err));
             }
-            let several = machine.devices.len() > 1;
-            if several && (machine.working > 0 || machine.waiting == 0) && stuck != Some(machine.working) {
+            let stands = self.shared.spec.stands();
+            if stands && (machine.working > 0 || machine.waiting == 0) && stuck != Some(machine.working) {
                 let (known, patience) = (machine.changes, if machine.working > 0 { STUCK } else { IDLE });
                 let waited = clock.changed.wait_timeout(machine, patience);
                 let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);

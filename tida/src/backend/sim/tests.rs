@@ -331,7 +331,7 @@ fn what_cannot_be_simulated_is_an_error() {
 /// Devices of a cluster, opened in their order.
 fn opened(cluster: SimCluster) -> Vec<Arc<dyn Backend>> {
     let mut all: Vec<Arc<dyn Backend>> = Vec::new();
-    for spec in cluster.into_devices().unwrap() {
+    for spec in cluster.into_devices(true).unwrap() {
         let next = open(spec, all.first().map(|first| &**first)).unwrap();
         all.push(next);
     }
