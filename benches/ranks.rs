@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! mpicc -O3 -march=native -ffp-contract=off -o target/heat_mpi benches/reference/heat_mpi.c
-//! cargo bench --bench ranks --features mpi -- target/heat_mpi 2 256 50 7
+//! cargo bench --bench ranks --features mpi -- target/heat_mpi 2 256 20 7
 //! ```
 //!
-//! starts both programs by `mpirun` (or what `TIDA_MPIRUN` says, with its flags), one after the other, seven times each,
-//! and prints the medians; ranks are 2, cells 256 along each axis, each number is that of 50 steps. Both programs have
-//! the same cells in the end, bit by bit. Heat is of 7 points in `f64`, one step a sweep: what is computed between two
-//! exchanges. One rank of tida, which may do several steps a pass through its caches, is measured too.
+//! starts both programs by `mpirun` (or what `TIDA_MPIRUN` says, with its flags), one after the other, seven times
+//! each, and prints the medians; ranks are 2, cells 256 along each axis, each number is that of 20 steps. Both
+//! programs have the same cells in the end, bit by bit. Heat is of 7 points in `f64`, one step a sweep: what is
+//! computed between two exchanges. One rank of tida, which may do several steps a pass through its caches, is measured
+//! too.
 //!
 //! Started by `mpirun` itself it measures one thing:
 //!

@@ -1,6 +1,8 @@
 //! Ranks that are threads of one process give the bits of one process, however late their messages are.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use tida::acc::FakeRank;
 use tida::prelude::*;
@@ -120,6 +122,41 @@ fn a_rank_has_its_own_tiles_and_regions() {
         },
     );
     assert_eq!(tiles, [(0, 3, vec![(0, 8)]), (1, 3, vec![(8, 16)]), (2, 3, vec![(16, 24)])]);
+}
+
+/// A rank whose neighbour's planes are there sends its own before its only thread goes on with them.
+#[test]
+fn what_is_sent_goes_before_what_is_computed_next() {
+    let goes_on = Arc::new(AtomicBool::new(false));
+    let seen = on_ranks(
+        2,
+        5,
+        |of| of.device(Device::Cpu),
+        |acc| {
+            let mut u = TileArray::<f64, 2>::builder([8, 8]).ghost(1).build(acc).unwrap();
+            u.fill(|[i, j]| (8 * i + j) as f64).unwrap();
+            acc.sync().unwrap();
+            let (goes_on, (say, hear)) = (goes_on.clone(), std::sync::mpsc::channel());
+            let is_first = acc.rank() == 0;
+            // On the second rank the thread is busy until the planes of the first one are there.
+            let other = TileArray::<f64, 2>::builder([8, 8]).build(acc).unwrap();
+            let busy = Duration::from_millis(if is_first { 0 } else { 300 });
+            let busy = other.with_box_later(other.cells_here(), move |_| std::thread::sleep(busy)).unwrap();
+            u.fill_ghosts().unwrap();
+            let next = u.with_box_later(u.cells_here(), move |_| {
+                let start = Instant::now();
+                goes_on.fetch_or(is_first, Relaxed);
+                while !goes_on.load(Relaxed) && start.elapsed() < Duration::from_secs(5) {
+                    std::thread::yield_now();
+                }
+                say.send(goes_on.load(Relaxed)).unwrap();
+            });
+            next.unwrap().wait().unwrap();
+            busy.wait().unwrap();
+            hear.recv().unwrap()
+        },
+    );
+    assert_eq!(seen, [true, true], "the second rank computes before it sends");
 }
 
 /// Ranks of one host take its devices in turn, and those on one device share its memory.

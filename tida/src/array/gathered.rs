@@ -204,7 +204,7 @@ fn record_sending(
     recorded: &'static Location<'static>,
 ) -> Arc<Node> {
     let (world, core) = (world.clone(), place.core().clone());
-    let work = Work::Shared(Box::new(move |node, failure| {
+    let work = Work::Sends(Box::new(move |node, failure| {
         let bytes = Arc::into_inner(packed).and_then(OnceLock::into_inner);
         match &failure {
             Some(error) => world.fail(to, slot, error),

@@ -31,6 +31,8 @@ pub(crate) enum Work {
     Split(Box<SplitWork>),
     /// A part of what several nodes do together, which finishes it.
     Shared(SharedWork),
+    /// Hands something to another rank, which waits for it: takes no time, and goes before other work.
+    Sends(SharedWork),
     /// Done by the launch of another node, which is before this one: it ends with that.
     Within(Arc<Node>),
 }
@@ -421,6 +423,18 @@ impl Node {
     pub fn take_work(&self) -> (Option<Work>, Option<Error>) {
         let mut links = self.lock();
         (links.work.take(), links.poison.take())
+    }
+
+    /// The same, if it hands something to another rank.
+    pub fn take_sending(&self) -> Option<(SharedWork, Option<Error>)> {
+        let mut links = self.lock();
+        match links.work.take() {
+            Some(Work::Sends(work)) => Some((work, links.poison.take())),
+            other => {
+                links.work = other;
+                None
+            }
+        }
     }
 
     /// Takes the nodes of the device whose commands must be done before those of this one. Some may have finished.

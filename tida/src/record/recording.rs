@@ -322,7 +322,7 @@ impl Core {
                     ended
                 }))
             })),
-            other @ (Work::Shared(_) | Work::Within(_) | Work::Strips(_) | Work::Split(_)) => other,
+            other @ (Work::Shared(_) | Work::Sends(_) | Work::Within(_) | Work::Strips(_) | Work::Split(_)) => other,
         }
     }
 }

@@ -44,8 +44,25 @@ impl InFlight {
         core.device.iter().for_each(|device| device.ended());
         // They were put into streams before this one: no two places wait for each other here.
         after.iter().for_each(|other| other.home().iter().for_each(|home| home.await_end(other)));
-        for other in core.finish(&node, result.map_err(|e| node.failed(e))) {
+        let mut ready = core.finish(&node, result.map_err(|e| node.failed(e)));
+        send_first(&mut ready);
+        for other in ready {
             core.start_node(other);
+        }
+    }
+}
+
+/// Runs those of some nodes that hand something to other ranks. A thread that begins with a sweep in their place has
+/// the other ranks wait for it, and waits for them afterwards.
+fn send_first(ready: &mut Next) {
+    let mut n = 0;
+    while n < ready.len() {
+        match ready[n].take_sending() {
+            Some((work, failure)) => {
+                let node = ready.remove(n);
+                ready.extend(work(&node, failure));
+            }
+            None => n += 1,
         }
     }
 }
@@ -121,7 +138,7 @@ impl Core {
         while let Some(node) = next.take() {
             let (work, failure) = node.take_work();
             let mut ready = match (work, failure, &self.device) {
-                (Some(Work::Shared(work)), failure, _) => work(&node, failure),
+                (Some(Work::Shared(work) | Work::Sends(work)), failure, _) => work(&node, failure),
                 (Some(Work::Device(work)), None, Some(device)) => {
                     self.launch(device, &node, node.take_before(), Ok(work))
                 }
@@ -140,6 +157,7 @@ impl Core {
                 }
                 (_, None, _) => self.finish(&node, Ok(())),
             };
+            send_first(&mut ready);
             // Work of the host belongs to the pool's threads.
             let here = ready.last().is_some_and(|node| (in_pool || node.on_device) && node.is_of(&self));
             next = if here { ready.pop() } else { None };

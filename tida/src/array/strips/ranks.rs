@@ -61,7 +61,7 @@ impl<'a> Between<'a> {
         let Between { world, slot, rank: to, message, recorded } = self;
         let sizes: Vec<usize> = give.iter().map(|(strips, _)| strips.given().bytes).collect();
         let (world, core) = (world.clone(), place.core().clone());
-        let work = Work::Shared(Box::new(move |node, failure| {
+        let work = Work::Sends(Box::new(move |node, failure| {
             let made = failure.map_or_else(|| message.receive(), Err);
             let sent = made.inspect_err(|error| world.fail(to, slot, error)).map(|letters| {
                 let posted = |(letter, bytes)| Box::new(Posted { letter: Some(letter), bytes }) as Box<dyn Parcel>;
