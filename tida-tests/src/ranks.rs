@@ -1,7 +1,7 @@
 //! Random programs for several ranks: all of a rank's calls, and what it sees.
 
 use tida::prelude::*;
-use tida::{Result, fill_ghosts};
+use tida::{Result, fill_ghosts, fill_ghosts_with};
 
 /// Numbers that look random, the same each time.
 #[derive(Clone, Debug)]
@@ -217,17 +217,84 @@ programs!(
     u[at + [1, 1, 1]] - 0.5 * u[at + [-1, 1, -1]] + 0.125 * u[at + [1, -1, 1]] - 0.3 * u[at - [1, 1, 1]]
 );
 
+/// A random program whose ghosts are set by kernels beyond some faces.
+///
+/// # Errors
+/// None that is expected.
+pub fn faces(acc: &TileAcc, mut dice: Dice) -> Result<Seen> {
+    let cells = [8 + dice.roll(30), 70 + dice.roll(60)];
+    let regions = [1 + dice.roll(2), 1 + dice.roll(2)];
+    let mut builder = TileArray::<f64, 2>::builder(cells).regions(regions).ghost([[1, 2], [2, 1]]);
+    let kinds = [Boundary::Open, Boundary::Open, Boundary::ReflectEven, Boundary::Fixed(0.5)];
+    let periodic = dice.roll(3);
+    let mut open = Vec::new();
+    // The last axis first, as they are set.
+    for axis in [1, 0] {
+        for side in [Side::Low, Side::High] {
+            let kind = if axis == periodic { Boundary::Periodic } else { dice.pick(&kinds) };
+            builder = builder.boundary_face(axis, side, kind);
+            open.extend((kind == Boundary::Open).then_some((axis, side)));
+        }
+    }
+    let mut u = builder.build(acc)?;
+    let mut v = u.like()?;
+    u.fill(|at| value(at, 3))?;
+    let mut seen = Seen::default();
+    let set = |u: &mut TileArray<f64, 2>, time: f64| -> Result<()> {
+        u.fill_ghosts()?;
+        for (axis, side) in &open {
+            let face = (*axis, *side);
+            match face {
+                (0, Side::Low) => fill_ghosts_with(face, &mut *u, kernel!(|u, at| u[at] = u[at + [2, 0]] * time)),
+                (0, Side::High) => fill_ghosts_with(face, &mut *u, kernel!(|u, at| u[at] = time - u[at - [2, 0]])),
+                (_, Side::Low) => fill_ghosts_with(face, &mut *u, kernel!(|u, at| u[at] = u[at + [0, 2]] + time)),
+                (_, Side::High) => fill_ghosts_with(face, &mut *u, kernel!(|u, at| u[at] = 0.5 * u[at - [0, 1]])),
+            }?;
+        }
+        Ok(())
+    };
+    for step in 0..3 + dice.roll(5) {
+        set(&mut u, 0.25 + step as f64)?;
+        for tile in v.tiles() {
+            compute(
+                &tile,
+                (&mut v, &u),
+                kernel!(|next, u, at| {
+                    next[at] =
+                        0.3 * (u[at - [1, 1]] + u[at + [1, 0]]) + 0.2 * (u[at - [0, 2]] - u[at + [0, 1]]) + 0.1 * u[at]
+                }),
+            )?;
+        }
+        std::mem::swap(&mut u, &mut v);
+        if dice.roll(3) == 0 {
+            seen.shared.push(reduce(&u, Sum, kernel!(|u, at| u[at]))?.to_bits());
+        }
+    }
+    set(&mut u, 7.0)?;
+    seen.shared.extend(bits(&u.read_box(u.domain())?));
+    for tile in u.tiles().filter(|tile| !tile.cells().is_empty()) {
+        let region = tile.region();
+        let grown = u.grown_box(region).unwrap_or(tile.cells());
+        seen.regions.push((1000 + region, bits(&u.read_grown_box(region, grown)?)));
+    }
+    Ok(seen)
+}
+
 /// The program of a seed, of one to three axes.
 ///
 /// # Errors
 /// None that is expected.
 pub fn program(acc: &TileAcc, seed: u64) -> Result<Seen> {
     let dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    match seed % 3 {
-        0 => lines(acc, dice),
-        1 => planes(acc, dice),
-        _ => solids(acc, dice),
-    }
+    let mut seen = match seed % 3 {
+        0 => lines(acc, dice.clone()),
+        1 => planes(acc, dice.clone()),
+        _ => solids(acc, dice.clone()),
+    }?;
+    let faces = faces(acc, dice)?;
+    seen.shared.extend(faces.shared);
+    seen.regions.extend(faces.regions);
+    Ok(seen)
 }
 
 /// What one process sees, where its regions are cut as on so many places: ghosts of other cuts are other ones.

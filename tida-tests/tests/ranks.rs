@@ -424,8 +424,6 @@ fn what_ranks_do_not_do_is_refused_on_all() {
             let (mut u, mut other) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
             u.fill(|[i, j]| (i + j) as f64).unwrap();
             u.fill_ghosts().unwrap();
-            let face = fill_ghosts_with((1, Side::Low), &mut u, kernel!(|u, at| u[at] = 1.0));
-            refused(face, rank, "boundary by a kernel");
             let along = sweep_along(0, Forward, u.tiles(), &mut u, kernel!(|u, at| u[at] = u[at - [1, 0]]));
             refused(along, rank, "axis 0");
             refused(ActiveBlocks::new(&u, [4, 4], |x| x > 3.0).map(drop), rank, "mask");

@@ -379,6 +379,8 @@ pub(crate) trait Fillable: std::fmt::Debug {
     fn as_fill(&self) -> Fill;
     /// How many places have a part of it.
     fn places(&self) -> usize;
+    /// Whether a place is of this rank.
+    fn is_here(&self, place: usize) -> bool;
     /// How many ranks it lies on, or can: 1 where it is on this one alone.
     fn ranks(&self) -> usize;
 }
@@ -394,6 +396,10 @@ impl<T: Element, const D: usize> Fillable for TileArray<T, D> {
 
     fn places(&self) -> usize {
         self.parts.len().max(1)
+    }
+
+    fn is_here(&self, place: usize) -> bool {
+        !self.is_parted() || self.acc.places_here().contains(&place)
     }
 
     fn ranks(&self) -> usize {

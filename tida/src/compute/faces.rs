@@ -15,7 +15,6 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::layout::Layout;
 use crate::memory::tracker;
-use crate::ranks::not_on_ranks;
 use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
 use tida_kernels::ir::Access;
@@ -101,10 +100,7 @@ where
         return Err(error((axis, side), ErrorKind::Argument, "no `&mut` array among its arguments", "pass one"));
     };
     written.iter().try_for_each(|array| check(array, (axis, side)))?;
-    if first.whole.ranks() > 1 {
-        return Err(not_on_ranks(tried((axis, side)), "a boundary by a kernel"));
-    }
-    for place in 0..first.whole.places() {
+    for place in (0..first.whole.places()).filter(|place| first.whole.is_here(*place)) {
         set_on(place, (axis, side), args, &kernel, recorded)?;
     }
     // Ghosts that are copies of these, or lie beyond axes that come before.
