@@ -53,6 +53,8 @@ enum Command {
     Corpus(corpus::Options),
     /// Run random programs for a while, and compare each with plain loops
     Soak(soak::Options),
+    /// Have one of three ranks fail, in each way many times, and see that all end
+    RanksFail(ranks::Options),
     /// Ask RustSec's list, which is fetched from GitHub, what is known of the versions in use
     Advisories,
     /// Compare the public interface with that of an earlier commit, by cargo-semver-checks
@@ -90,6 +92,7 @@ fn main() -> std::process::ExitCode {
         Command::Sanitize(options) => sanitize::sanitize(&options),
         Command::Corpus(options) => corpus::write(&options),
         Command::Soak(options) => soak::soak(&options),
+        Command::RanksFail(options) => ranks::fail_often(&options),
         Command::Advisories => deny::advisories(),
         Command::Semver(options) => semver::check(&options),
         Command::Publish => anywhere::publish(),

@@ -1,6 +1,11 @@
 //! Programs on several ranks, over the MPI of this machine.
 
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use clap::Args;
 
 use crate::Result;
 use crate::shell::{command, root, run, target};
@@ -24,8 +29,12 @@ const FAILS: &[(&str, &str)] = &[
 const ENDS: Duration = Duration::from_secs(10);
 
 fn mpirun(ranks: usize, program: &str) -> std::process::Command {
+    mpirun_of(ranks, &target().join("debug/examples").join(program))
+}
+
+fn mpirun_of(ranks: usize, program: &Path) -> std::process::Command {
     let mut mpirun = command("mpirun --oversubscribe --allow-run-as-root -n");
-    mpirun.arg(ranks.to_string()).arg(target().join("debug/examples").join(program));
+    mpirun.arg(ranks.to_string()).arg(program);
     // In containers a process may not read the memory of another.
     mpirun.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
     mpirun
@@ -47,23 +56,86 @@ pub fn test(features: &str) -> Result<()> {
     run(mpirun(4, "heat").args(heat.split(' ')).env("TIDA_RANKS", "mpi"))?;
     files()?;
     for (how, says) in FAILS {
-        let mut ranks = mpirun(3, "ranks");
-        if *how == "slow" {
-            ranks.env("TIDA_RANKS_TIMEOUT", "2");
-        }
-        let start = Instant::now();
-        let output = ranks.args(["fails", how]).output().map_err(|e| format!("tried to run mpirun; {e}"))?;
-        let (seconds, text) = (start.elapsed(), String::from_utf8_lossy(&output.stderr));
-        if output.status.success() || seconds > ENDS || !text.contains(says) {
-            return Err(format!(
-                "ranks of which one fails ({how}) ended after {seconds:?} with {}, where they should within {ENDS:?}, with \
-                 a failure that says {says:?}:\n{text}",
-                output.status
-            ));
-        }
-        println!("{how}: all ranks ended after {:.1} s", seconds.as_secs_f64());
+        let time = fail_by(how, says, None)?;
+        println!("{how}: all ranks ended after {:.1} s", time.as_secs_f64());
     }
     Ok(())
+}
+
+/// Runs three ranks of which one fails; gives how long they took to end.
+fn fail_by(how: &str, says: &str, program: Option<&Path>) -> Result<Duration> {
+    let mut ranks = program.map_or_else(|| mpirun(3, "ranks"), |program| mpirun_of(3, program));
+    if how == "slow" {
+        ranks.env("TIDA_RANKS_TIMEOUT", "2");
+    }
+    let start = Instant::now();
+    let output = ranks.args(["fails", how]).output().map_err(|e| format!("tried to run mpirun; {e}"))?;
+    let (time, text) = (start.elapsed(), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() || time > ENDS || !text.contains(says) {
+        return Err(format!(
+            "ranks of which one fails ({how}) ended after {time:?} with {}, where they should within {ENDS:?}, with a \
+             failure that says {says:?}:\n{text}",
+            output.status
+        ));
+    }
+    Ok(time)
+}
+
+/// Flags of `cargo xtask ranks-fail`.
+#[derive(Args)]
+pub struct Options {
+    /// How often each kind of failure is tried
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// How many run at once [default: one for three cores]
+    #[arg(long)]
+    at_once: Option<usize>,
+    /// Only failures of this kind
+    #[arg(long)]
+    only: Option<String>,
+    /// The program that fails, where it is built already
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// Tries each kind of failure many times, prints how long the ranks took to end, and fails if some did not.
+pub fn fail_often(options: &Options) -> Result<()> {
+    if options.program.is_none() {
+        run(command("cargo build --quiet --package tida-tests --example ranks --features mpi").current_dir(root()))?;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let at_once = options.at_once.unwrap_or(cores / 3).max(1);
+    let kinds = FAILS.iter().filter(|(how, _)| options.only.as_deref().is_none_or(|only| only == *how));
+    let mut wrong = 0;
+    for (how, says) in kinds {
+        let (next, found) = (AtomicU32::new(0), Mutex::new((Vec::new(), Vec::new())));
+        std::thread::scope(|scope| {
+            for _ in 0..at_once {
+                scope.spawn(|| {
+                    while next.fetch_add(1, Ordering::Relaxed) < options.runs {
+                        let ended = fail_by(how, says, options.program.as_deref());
+                        let (times, errors) = &mut *found.lock().unwrap_or_else(PoisonError::into_inner);
+                        match ended {
+                            Ok(time) => times.push(time.as_secs_f64()),
+                            Err(error) => errors.push(error),
+                        }
+                    }
+                });
+            }
+        });
+        let (mut times, errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        times.sort_by(f64::total_cmp);
+        let middle = times.get(times.len() / 2).copied().unwrap_or_default();
+        let most = times.last().copied().unwrap_or_default();
+        println!(
+            "{how}: {} of {} runs ended all ranks; median {middle:.1} s, most {most:.1} s",
+            times.len(),
+            options.runs
+        );
+        errors.iter().take(1).for_each(|error| println!("  {error}"));
+        wrong += errors.len();
+    }
+    if wrong > 0 { Err(format!("{wrong} runs did not end as they should")) } else { Ok(()) }
 }
 
 /// Three ranks write files that five and one read; where one rank is killed, whole snapshots alone count, and the next
