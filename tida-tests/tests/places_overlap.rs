@@ -208,8 +208,10 @@ fn messages_are_few_and_steps_fuse() {
         }
         println!("launches and fused steps without, and with 1, 3, 4 and 8 planes: {counts:?}");
         let fused: Vec<u64> = counts.iter().map(|(_, fused)| *fused).collect();
-        // With 3 and 4 planes the two steps after the first one are alone too.
-        assert_eq!(fused, [0, 0, 3 * 18, 3 * 18, 3 * 21], "{counts:?}");
+        // With 3 and 4 planes the two steps after the first one are alone too. When the first launch of several steps
+        // starts decides from where on planes are given where launches end: a launch more or less is one of time.
+        assert_eq!(fused[..4], [0, 0, 3 * 18, 3 * 18], "{counts:?}");
+        assert!((3 * 19..=3 * 21).contains(&fused[4]), "{counts:?}");
         assert!(counts[4].0 < counts[0].0, "{counts:?}");
     }
 }

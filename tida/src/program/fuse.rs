@@ -77,8 +77,8 @@ pub(crate) enum Recorded<'a, B> {
     Set(usize, Sides),
     /// A fill of an array's ghosts but for those of fixed value, which are there.
     Ghosts(usize),
-    /// Parts of these arrays on several places give one another planes, and take them: in a fill of all their ghosts, or
-    /// not.
+    /// Parts of these arrays on several places give one another planes, and take them: in a fill of all their ghosts,
+    /// or not.
     Strips { arrays: &'a [usize], fills: bool },
     /// Anything else.
     Other,
@@ -185,8 +185,8 @@ mod tests {
 
     /// Recorded work as words: `ab` a sweep from `a` to `b`, `ab1` one of another kernel, `ab/` over other boxes, `ab.`
     /// one that reads its own cell alone, `ab<` one that computes ghosts, `ab>` one that has them set of what it
-    /// leaves, `+b` a kernel that sets those of `b`, `=b` a fill of the ghosts of `b`, `|b` strips of `b`, `/b` those of
-    /// a fill, `x` anything else. `kernels` alternate.
+    /// leaves, `+b` a kernel that sets those of `b`, `=b` a fill of the ghosts of `b`, `|b` strips of `b`, `/b` those
+    /// of a fill, `x` anything else. `kernels` alternate.
     fn steps(kernels: usize, words: &str) -> String {
         static NAMES: [[usize; 1]; 128] = {
             let mut names = [[0]; 128];
