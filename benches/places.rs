@@ -9,11 +9,8 @@
 //! ```
 //!
 //! The second argument names devices, as `TileAccBuilder::devices` takes them: each is compared with the first. With
-//! `cuda:0,1@8` places have 8 planes of their neighbours as cells (`TileArrayBuilder::overlap`), and steps may fuse;
-//! with `cuda:0@0` steps fuse on one place, to compare with. The third one lists cells along each axis of a place;
-//! `=1024` is an array of 1024^3 cells, whatever the places. Values are compared before anything is timed. With
-//! `TIDA_PLACES_ROOM=0.25` all places together have room for a quarter of heat's arrays; `TIDA_PLACES_SUMS=1` has the
-//! cells added up afterwards.
+//! `cuda:0,1@8` places have 8 planes of their neighbours as cells (`TileArrayBuilder::overlap`), and steps may fuse. The
+//! third one lists cells along each axis of a place. Values are compared before anything is timed.
 
 use std::process::Command;
 use std::time::Instant;
@@ -93,17 +90,12 @@ fn seen(acc: &TileAcc, overlap: usize) -> tida::Result<Vec<u64>> {
 }
 
 /// Seconds a step, the best of three runs, once all is compiled.
-fn seconds(
-    acc: &TileAcc,
-    (cells, streams): (usize, bool),
-    mut step: impl FnMut() -> tida::Result<()>,
-) -> tida::Result<f64> {
+fn seconds(acc: &TileAcc, cells: usize, mut step: impl FnMut() -> tida::Result<()>) -> tida::Result<f64> {
     (0..10).try_for_each(|_| step())?;
     while acc.warm_up()? > 0 {
         (0..10).try_for_each(|_| step())?;
     }
-    // Of what streams, one pass has many.
-    let steps = if streams { 144 } else { (1u64 << 33 >> cells.ilog2()).clamp(50, 1000) as u32 };
+    let steps = (1u64 << 33 >> cells.ilog2()).clamp(50, 1000) as u32;
     let mut best = f64::INFINITY;
     for _ in 0..3 {
         let start = Instant::now();
@@ -121,14 +113,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let devices: Vec<&str> = devices.split(';').collect();
     // From how many bytes of arrays on sweeps compute their edges first.
     let edges = std::env::var("TIDA_PLACES_EDGES").ok().and_then(|bytes| bytes.parse().ok());
-    let accelerator = |names: &str, limit: Option<u64>| {
+    let accelerator = |names: &str| {
         let (names, overlap) = devices_of(names);
         let fuse = if overlap.is_some() { Fuse::Auto } else { Fuse::Off };
         let builder = TileAcc::builder().devices([names]).fuse(fuse);
-        let builder = if let Some(limit) = limit { builder.memory_limit(limit) } else { builder };
         if let Some(bytes) = edges { builder.edges_from(bytes) } else { builder }.build()
     };
-    let expected = seen(&accelerator(devices[0], None)?, 0)?;
+    let expected = seen(&accelerator(devices[0])?, 0)?;
     for names in &devices {
         let (names, overlap) = devices_of(names);
         let builder = TileAcc::builder().devices([names]).edges_from(0);
@@ -137,12 +128,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             return Err(format!("{names} gives other bits than {}", devices[0]).into());
         }
     }
-    let room: Option<f64> = std::env::var("TIDA_PLACES_ROOM").ok().and_then(|part| part.parse().ok());
-    let sums = std::env::var_os("TIDA_PLACES_SUMS").is_some();
     for size in sizes.split(',') {
-        let whole = size.starts_with('=');
-        let size: usize = size.trim_start_matches('=').parse()?;
-        if !by_hand.is_empty() && !whole {
+        let size: usize = size.parse()?;
+        if !by_hand.is_empty() {
             let cells = size.to_string();
             let steps = (1usize << 33 >> (3 * size.ilog2())).clamp(50, 2000).to_string();
             let output = Command::new(&by_hand).args([&cells, &cells, &cells, &steps]).output()?;
@@ -152,46 +140,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let mut first = [None; 2];
         for names in &devices {
-            let places = accelerator(names, None)?.places().len();
-            let cells = [if whole { size } else { size * places }, size, size];
-            let limit = room.map(|part| (part * (16 * cells.iter().product::<usize>() / places) as f64) as u64);
-            let acc = accelerator(names, limit)?;
+            let acc = accelerator(names)?;
+            let places = acc.places().len();
+            let cells = [size * places, size, size];
             let mut said = |name: &str, kind: usize, seconds: f64| {
-                // Of a place, or of all.
                 let rate = (size * size * size) as f64 / seconds / 1e9;
                 let scaling = rate / *first[kind].get_or_insert(rate);
-                let (all, of) = if whole { (rate, "") } else { (rate * places as f64, " a place") };
-                let stats = acc.stats();
-                println!(
-                    "{names}, {size}^3{of}, {name}: {:.4} ms, {all:.1} Gcell/s, {scaling:.3} \
-                     ({} launches, {} fused steps, {} MB of strips, {} MB by the host)",
-                    seconds * 1e3,
-                    stats.launches,
-                    stats.fused_steps,
-                    stats.strip_bytes >> 20,
-                    (stats.h2d_bytes + stats.d2h_bytes) >> 20,
-                );
+                let all = rate * places as f64;
+                println!("{names}, {size}^3 a place, {name}: {:.4} ms, {all:.1} Gcell/s, {scaling:.3}", seconds * 1e3);
             };
             let overlap = devices_of(names).1.unwrap_or(0);
             let mut u = field(&acc, cells, overlap)?;
             let mut next = u.like()?;
-            said("heat", 0, seconds(&acc, (size * size * size, room.is_some()), || heat(&mut u, &mut next))?);
-            if sums {
-                let start = Instant::now();
-                let sum = reduce(&u, Sum, kernel!(|u, at| u[at]))?;
-                let bytes = acc.bytes_copied();
-                println!(
-                    "{names}, sum {sum:?}: {:.2} ms, {bytes:?} bytes by the host",
-                    start.elapsed().as_secs_f64() * 1e3
-                );
-            }
+            said("heat", 0, seconds(&acc, size * size * size, || heat(&mut u, &mut next))?);
             // It has twice as many arrays.
-            if size > 512 || room.is_some() {
+            if size > 512 {
                 continue;
             }
             let mut fields = [u, next];
             let mut next = [fields[0].like()?, fields[0].like()?];
-            said("reaction", 1, seconds(&acc, (size * size * size, false), || react(&mut fields, &mut next))?);
+            said("reaction", 1, seconds(&acc, size * size * size, || react(&mut fields, &mut next))?);
         }
     }
     Ok(())

@@ -371,13 +371,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// message every 4 steps, steps fuse on devices, and arrays that have no room stream by planes. Without it places
     /// compute what is theirs alone, and send ghosts at each fill.
     ///
-    /// How many are best follows from the kernels, which an array does not know: as many as the steps of one launch
-    /// read beyond their cells, or a multiple of that. [`explain`](crate::explain) says how many these are. Of more
-    /// planes than that, the library sends new ones where whole launches end.
-    ///
     /// Arrays that go together in one loop need it alike. Planes are computed twice for loops over all tiles, whole
-    /// regions, of kernels that read at constant distances and cannot fail, whatever they write; after any other loop
-    /// that writes the array the next fill sends planes. So it does where a kernel computes with the coordinate of
+    /// regions, of kernels that write one array, read others at constant distances and cannot fail; after any other
+    /// loop that writes the array the next fill sends planes. So it does where a kernel computes with the coordinate of
     /// the first axis (`at[0]`), or arrays are centred on faces along it, if that axis is periodic, and where arrays of
     /// a loop are centred in different ways along it. Arrays of one axis, and those that are cut along other axes too,
     /// have none.

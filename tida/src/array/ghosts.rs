@@ -413,9 +413,9 @@ impl Fill {
         &self.acc
     }
 
-    /// Whether each place has good copies of what it reads beyond its borders, and had best go on with these.
+    /// Whether each place has good copies of what it reads beyond its borders.
     fn has_copies(&self) -> bool {
-        self.tracker.ages.copies().is_some_and(|copies| copies.are_good(self.ghost) && !copies.end_with_launch())
+        self.tracker.ages.copies().is_some_and(|copies| copies.are_good(self.ghost))
     }
 
     /// What it has on a place.

@@ -45,6 +45,8 @@ trait Strips: Send + Sync + std::fmt::Debug {
     fn taken(&self) -> &Batch;
     /// Whether there are ghosts among what is given.
     fn gives_ghosts(&self) -> bool;
+    /// Whether what is taken are ghosts alone, and no cells that the part computes too.
+    fn takes_ghosts(&self) -> bool;
     /// Puts a box to where it lies packed, from the host's memory.
     ///
     /// # Safety
@@ -135,6 +137,10 @@ impl<const D: usize> Strips for Of<D> {
         self.gives_ghosts
     }
 
+    fn takes_ghosts(&self) -> bool {
+        self.to.overlap() == [0, 0]
+    }
+
     unsafe fn pack(&self, storage: &Storage, part: &PackedBox, message: *mut u8) {
         storage.unpack(part.region);
         // SAFETY: handed on.
@@ -219,7 +225,7 @@ impl Route {
                 planes.sort_unstable();
                 planes.dedup();
                 let depth = planes.iter().map(|(lo, hi)| hi - lo).max().unwrap_or(0);
-                let (held, sides) = ((giver.owned.lo[0], giver.owned.hi[0]), giver.borders[0]);
+                let (held, sides) = ((giver.held.lo[0], giver.held.hi[0]), giver.borders[0]);
                 let strips = Of {
                     borders: Borders { axis, held, sides, depth },
                     boxes: StripsOf { given: given.as_slice().into(), taken: taken.as_slice().into(), planes },

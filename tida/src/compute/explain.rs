@@ -55,8 +55,6 @@ pub struct Explanation {
     source: Source,
     /// What timed trials found, a line each.
     tuned: Vec<String>,
-    /// Steps of a launch, and the planes that they read beyond a box.
-    together: Option<(u32, i64)>,
     /// The accelerator of the arguments.
     acc: Option<TileAcc>,
     compiled: OnceLock<Compiled>,
@@ -211,9 +209,7 @@ fn explained(
     drop(launch);
     let source = emit(&prepared.kernel, &prepared.analysis, &plan);
     let tuned = device.map_or_else(Vec::new, |device| tune::describe(&prepared, device));
-    let together = acc.and_then(|acc| acc.core().device.as_ref());
-    let together = together.and_then(|device| prepared.steps_of_launch(device, &asked.extent));
-    Explanation { prepared, captures, plan, source, tuned, together, acc: acc.cloned(), compiled: OnceLock::new() }
+    Explanation { prepared, captures, plan, source, tuned, acc: acc.cloned(), compiled: OnceLock::new() }
 }
 
 /// The device of an accelerator, if it compiles kernels.
@@ -383,16 +379,6 @@ impl fmt::Display for Explanation {
             )?,
             (None, _) if self.plan.cells_of_thread() != [1, 1] => writeln!(f, "  march: none")?,
             (None, _) => writeln!(f, "  march: none, each thread has one cell")?,
-        }
-        if let Some((steps, planes)) = self.together {
-            writeln!(f, "  steps: {steps} in one launch, where a loop repeats them")?;
-            if self.acc.as_ref().is_some_and(|acc| acc.core().is_place) {
-                writeln!(
-                    f,
-                    "  places: so with `.overlap({planes})` or a multiple of it; each place then computes so many planes of \
-                     its neighbours too, on either side"
-                )?;
-            }
         }
         describe_kept(&self.prepared, self.plan(), f)?;
         describe(&self.prepared, &self.plan, f)?;

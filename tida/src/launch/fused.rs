@@ -119,17 +119,6 @@ impl Prepared {
         self.chosen(device, cells, faces, (most, true), streams).map_or(1, |chosen| chosen.fused.depth.into())
     }
 
-    /// How many steps a launch had best do over a box of this extent, and how many planes of the first axis they read
-    /// beyond it; nothing where they run one by one.
-    pub fn steps_of_launch(&self, device: &DeviceCore, extent: &[i64]) -> Option<(u32, i64)> {
-        let (reach, first) = (self.steps.as_ref()?.reach(), 4 - self.kernel.rank);
-        let mut cells = GridBox::new([0; 4], [1; 4]);
-        cells.hi.iter_mut().skip(first).zip(extent).for_each(|(end, cells)| *end = *cells);
-        let steps = self.depth(device, &cells, &Faces::default(), (u32::MAX, false));
-        let planes = reach[first].into_iter().map(i64::from).max()?;
-        (steps > 1).then_some((steps, i64::from(steps) * planes))
-    }
-
     pub(super) fn extent(&self, cells: &GridBox<4>) -> Extent {
         (4 - self.kernel.rank..4).map(|axis| cells.hi[axis] - cells.lo[axis]).collect()
     }

@@ -7,7 +7,7 @@
 //! whatever loop left out the one or the other.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What is known of one side of a part.
@@ -40,8 +40,6 @@ pub(crate) struct Copies {
     planes: i64,
     /// More planes count as good than are: a mistake made on purpose.
     fault: bool,
-    /// Planes that the steps of one launch use up; 0 while steps run one by one.
-    launch: AtomicI64,
     state: Mutex<State>,
 }
 
@@ -72,8 +70,7 @@ impl Copies {
     /// Those of parts with these borders, of so many planes.
     pub fn new(borders: Vec<[bool; 2]>, planes: usize, fault: bool) -> Copies {
         let state = State { edges: vec![[Edge::default(); 2]; borders.len()], given: true, ghosts: false };
-        let (planes, launch) = (planes as i64, AtomicI64::new(0));
-        let copies = Copies { borders, planes, fault, launch, state: Mutex::new(state) };
+        let copies = Copies { borders, planes: planes as i64, fault, state: Mutex::new(state) };
         copies.lost();
         copies
     }
@@ -153,25 +150,6 @@ impl Copies {
         })
     }
 
-    /// Says that several steps run as one launch, which uses up so many planes.
-    pub fn used_at_once(&self, planes: i64) {
-        self.launch.fetch_max(planes, Ordering::Relaxed);
-    }
-
-    /// Whether new ones had best be given now, though some are good: what is left is too little for another launch of
-    /// steps, and those since they were given have used up as much as whole launches do. Else the last steps would run
-    /// one by one, or fewer together.
-    pub fn end_with_launch(&self) -> bool {
-        let launch = self.launch.load(Ordering::Relaxed);
-        let beyond = |(edges, borders): (&[Edge; 2], &[bool; 2])| {
-            (0..2).filter(|side| borders[*side]).map(|side| edges[side].depth).min()
-        };
-        let left = self.with(|state| state.edges.iter().zip(&self.borders).filter_map(beyond).min());
-        left.is_some_and(|left| {
-            (1..=self.planes).contains(&launch) && left < launch && (self.planes - left) % launch == 0
-        })
-    }
-
     /// Whether they are not good, of values that no kernel has computed: those are given once.
     pub fn are_due(&self) -> bool {
         self.with(|state| state.given) && !self.are_good([self.planes; 2])
@@ -206,24 +184,5 @@ mod tests {
         assert!(!copies.are_good([1, 1]));
         copies.given();
         assert!(copies.are_good([1, 1]));
-    }
-
-    #[test]
-    fn copies_are_given_where_launches_end() {
-        let copies = Copies::new(vec![[false, true], [true, false]], 8, false);
-        let after = |steps: i64| {
-            copies.given();
-            (0..2).for_each(|part| copies.swept(part, whole(7, 8 - steps)));
-            copies.end_with_launch()
-        };
-        assert!(!(0..9).any(after));
-        copies.used_at_once(3);
-        copies.used_at_once(2);
-        assert_eq!((0..9).filter(|steps| after(*steps)).collect::<Vec<_>>(), [6]);
-        copies.used_at_once(4);
-        assert_eq!((0..9).filter(|steps| after(*steps)).collect::<Vec<_>>(), [8]);
-        // None is held for a whole launch.
-        copies.used_at_once(9);
-        assert!(!(0..9).any(after));
     }
 }

@@ -176,10 +176,6 @@ pub(crate) trait Starts: Send + Sync {
 
     /// The same on a thread that launches no nodes meanwhile.
     fn await_end(&self, node: &Node);
-
-    /// Has it start what it holds back, since others wait for some of that: with `all` also what could still run
-    /// together with what comes. Returns at once.
-    fn hurry(&self, all: bool);
 }
 
 /// Where the commands of a node are.
@@ -304,12 +300,6 @@ impl Node {
     /// Who starts it, if that was said.
     pub fn home(&self) -> Option<&Arc<dyn Starts>> {
         self.home.get()
-    }
-
-    /// Has others start what this node waits for, as far as they hold it back.
-    pub fn hurry_others<T>(&self, core: &Arc<T>, all: bool) {
-        let late = |other: &&Arc<Node>| !other.is_of(core) && other.launched().is_none();
-        self.lock().before.iter().filter(late).filter_map(|other| other.home()).for_each(|home| home.hurry(all));
     }
 
     /// Its result, once it has finished.

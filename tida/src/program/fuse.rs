@@ -77,9 +77,6 @@ pub(crate) enum Recorded<'a, B> {
     Set(usize, Sides),
     /// A fill of an array's ghosts but for those of fixed value, which are there.
     Ghosts(usize),
-    /// Parts of these arrays on several places give one another planes, and take them: in a fill of all their ghosts,
-    /// or not.
-    Strips { arrays: &'a [usize], fills: bool },
     /// Anything else.
     Other,
 }
@@ -97,9 +94,6 @@ pub(crate) struct Following {
     pub filled: bool,
     /// So they are before every one, or before none.
     pub alike: bool,
-    /// Strips are given before the last of them: no launch has it with those before, and none that comes later is one
-    /// of these.
-    pub ended: bool,
     /// Beyond these faces kernels set the ghosts of what each of them leaves, and the step after it computes them.
     pub computed: Sides,
 }
@@ -113,7 +107,6 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
     };
     let (mut steps, mut kernels, mut last) = (vec![0], vec![kernel], first);
     let (mut filled, mut between, mut halo, mut seen) = (None, false, first.halo, [false; 2]);
-    let (mut strips, mut ended) = (false, false);
     let mut set = vec![left];
     for (number, one) in recorded.enumerate() {
         // No launch has more, and one step has to follow.
@@ -122,11 +115,6 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
         }
         match one {
             Recorded::Ghosts(array) if array == last.out => between = true,
-            // The step after them overwrites the other array, which they do not touch.
-            Recorded::Strips { arrays, fills } if !arrays.contains(&last.inp) => {
-                strips = true;
-                between |= fills && arrays.contains(&last.out);
-            }
             Recorded::Set(array, sides) if array == last.out => {
                 set.last_mut().into_iter().for_each(|of| *of = of.and(sides));
             }
@@ -149,10 +137,6 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
                 steps.push(number + 1);
                 kernels.push(kernel);
                 set.push(leaves);
-                ended = strips;
-                if ended {
-                    break;
-                }
             }
             _ => break,
         }
@@ -163,7 +147,7 @@ pub(crate) fn following<'a, B: PartialEq + 'a>(
     }
     let kernels = first.cycle.kernels.clamp(1, kernels.len());
     let (filled, alike) = (filled.unwrap_or(false), seen != [true; 2]);
-    Some(Following { steps, kernels, pair: Pair { halo, ..first }, filled, alike, ended, computed })
+    Some(Following { steps, kernels, pair: Pair { halo, ..first }, filled, alike, computed })
 }
 
 impl Following {
@@ -185,18 +169,9 @@ mod tests {
 
     /// Recorded work as words: `ab` a sweep from `a` to `b`, `ab1` one of another kernel, `ab/` over other boxes, `ab.`
     /// one that reads its own cell alone, `ab<` one that computes ghosts, `ab>` one that has them set of what it
-    /// leaves, `+b` a kernel that sets those of `b`, `=b` a fill of the ghosts of `b`, `|b` strips of `b`, `/b` those
-    /// of a fill, `x` anything else. `kernels` alternate.
+    /// leaves, `+b` a kernel that sets those of `b`, `=b` a fill of the ghosts of `b`, `x` anything else.
+    /// `kernels` alternate.
     fn steps(kernels: usize, words: &str) -> String {
-        static NAMES: [[usize; 1]; 128] = {
-            let mut names = [[0]; 128];
-            let mut n = 0;
-            while n < 128 {
-                names[n] = [n];
-                n += 1;
-            }
-            names
-        };
         let boxes = [0, 1];
         let sweep = |word: &str| {
             let [inp, out, rest @ ..] = word.as_bytes() else { return Recorded::Other };
@@ -209,9 +184,6 @@ mod tests {
         };
         let recorded = words.split(' ').map(|word| match word.as_bytes() {
             [b'=', array] => Recorded::Ghosts((*array).into()),
-            [how @ (b'|' | b'/'), array] => {
-                Recorded::Strips { arrays: &NAMES[usize::from(*array)], fills: *how == b'/' }
-            }
             [b'+', array] => Recorded::Set((*array).into(), Sides::one(7)),
             _ => sweep(word),
         });
@@ -222,8 +194,7 @@ mod tests {
                 (true, false) => "filled at times",
                 (false, false) => "plain at times",
             };
-            let ended = if found.ended { ", ended" } else { "" };
-            format!("{:?} of {}, {how}{ended}", found.steps, found.kernels)
+            format!("{:?} of {}, {how}", found.steps, found.kernels)
         })
     }
 
@@ -256,16 +227,6 @@ mod tests {
             (1, "ab x ba", "[0] of 1, plain"),
             (1, "ab =a ba", "[0] of 1, plain"),
             (1, "=b ba", "none"),
-            // Strips of what a step leaves end what runs together; the step after them overwrites the other array.
-            (1, "ab =b ba |a =a ab =b ba", "[0, 2, 5] of 1, filled, ended"),
-            (1, "ab =b ba /a |a ab =b ba", "[0, 2, 5] of 1, filled, ended"),
-            (1, "ab =b ba |a ab =b ba", "[0, 2] of 1, filled"),
-            (1, "ab =b ba |a =a", "[0, 2] of 1, filled"),
-            (1, "ab |b =b ba", "[0, 3] of 1, filled, ended"),
-            (1, "ab =b ba |c =a ab", "[0, 2, 5] of 1, filled, ended"),
-            // Strips of the other array need what is in it.
-            (1, "ab =b ba |b =a ab", "[0, 2] of 1, filled"),
-            (1, "ab =b ba |a x ab", "[0, 2] of 1, filled"),
             (1, "x ab", "none"),
         ] {
             assert_eq!(steps(kernels, words), found, "{words}");

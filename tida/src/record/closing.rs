@@ -67,7 +67,7 @@ impl Core {
     pub(super) fn close(self: &Arc<Core>, sweep: Box<OpenSweep>, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
         let sweep = *sweep;
         if sweep.is_held_back() {
-            return fusing.held.push(HeldNode { node: Some(sweep.node), op: Op::Sweep(Arc::new(sweep.work)) });
+            return fusing.held.push(HeldNode { node: sweep.node, op: Op::Sweep(Arc::new(sweep.work)) });
         }
         let whole = sweep.ends.is_none() && sweep.pace.is_none() && sweep.work.faces.is_empty();
         let edges = if self.is_place && sweep.node.on_device && whole { self.edges(&sweep) } else { None };
@@ -142,22 +142,22 @@ fn split_in_two(node: &Node, sweep: Arc<Sweep>, edges: Edges) -> Work {
         on_device(node, sweep.clone(), None, move |sweep, queue| {
             // One by one: a launch over a box alone may read cells in place of ghosts.
             let each = boxes.chunks(if apart { 1 } else { boxes.len().max(1) });
-            // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-            all_done(queue, each.map(|boxes| unsafe { sweep.enqueue_boxes(queue, boxes) }))
+            let mut begun = Vec::new();
+            queue.enqueue(|| {
+                for boxes in each {
+                    // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                    begun.push(unsafe { sweep.enqueue_boxes(queue, boxes)? });
+                }
+                Ok(())
+            })?;
+            Ok(Box::new(move || {
+                let failed = begun.into_iter().filter_map(|done: Done| done().err());
+                Error::earliest(failed).map_or(Ok(()), Err)
+            }))
         })
     };
     let (edges_work, inside) = (over(first, true), over(others, false));
     Work::Split(Box::new(SplitWork { edges: edges_work, planes: edges.planes, inside }))
-}
-
-/// Puts several launches into the stream of a node, one after the other: what comes out once all are done.
-pub(super) fn all_done(queue: &Queue<'_>, each: impl Iterator<Item = Result<Done, Error>>) -> Result<Done, Error> {
-    let mut begun = Vec::new();
-    queue.enqueue(|| each.into_iter().try_for_each(|launch| launch.map(|done| begun.push(done))))?;
-    Ok(Box::new(move || {
-        let failed = begun.into_iter().filter_map(|done: Done| done().err());
-        Error::earliest(failed).map_or(Ok(()), Err)
-    }))
 }
 
 /// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.

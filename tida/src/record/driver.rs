@@ -1,7 +1,6 @@
 //! The recorder's state, and the thread that starts work when the recorder pauses.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -78,10 +77,7 @@ pub(crate) struct Core {
     /// Failures since the last `sync`.
     pub(super) failures: Mutex<Failures>,
     /// It is one of several places of an accelerator, whose nodes may wait for those of others.
-    pub is_place: bool,
-    /// Other places wait for what is held back: as [`Starts::hurry`](crate::memory::node::Starts::hurry) says. 0 if
-    /// none does, 2 for all.
-    pub(super) hurried: AtomicU8,
+    pub(super) is_place: bool,
 }
 
 /// Threads that run recorded work.
@@ -181,7 +177,6 @@ impl Core {
             unfinished: Unfinished::new(waits.look_ahead),
             failures: Mutex::default(),
             is_place,
-            hurried: AtomicU8::new(0),
         });
         let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -229,7 +224,6 @@ impl Core {
                 && recorder.fusing.is_empty()
                 && recorder.rounds.is_empty()
             {
-                self.hurried.store(0, Ordering::Relaxed);
                 recorder.driver_sleeps = true;
                 recorder = self.recorded.wait(recorder).unwrap_or_else(PoisonError::into_inner);
                 recorder.driver_sleeps = false;
@@ -240,10 +234,6 @@ impl Core {
             drop(recorder);
             std::thread::sleep(PAUSE);
             recorder = lock(&self.recorder);
-            match self.hurried.swap(0, Ordering::Relaxed) {
-                0 => {}
-                how => self.start_held(&mut recorder, how > 1),
-            }
             if recorder.count != seen {
                 quiet = Instant::now();
                 continue;

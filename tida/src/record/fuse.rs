@@ -13,7 +13,7 @@
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-use super::closing::{all_done, on_device};
+use super::closing::on_device;
 use super::driver::{Core, Recorder};
 use super::recording::TileWork;
 use super::rounds::Fills;
@@ -24,12 +24,12 @@ use crate::launch::faces::{FaceLaunch, enqueue_faces};
 use crate::launch::fused::{enqueue_steps, same, steps_are_compiled};
 use crate::launch::ghosted::ghosted;
 use crate::launch::step::{Fusible, Launch, Together};
-use crate::memory::node::{DeviceWork, Node, Queue, SplitWork, Work};
+use crate::memory::node::{DeviceWork, Node, Queue, Work};
 use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
 use crate::program::fuse::{Cycle, Pair};
 use crate::program::place::Kind;
 use crate::program::schedule::Scale;
-use crate::run::op::{Op, OwnEdges, Strips, Sweep};
+use crate::run::op::{Op, Sweep};
 use crate::run::steps::{identity, steps};
 
 /// So many sweeps are enough to start with, if the device has less than that to do.
@@ -78,9 +78,9 @@ struct Read {
 
 type Around = Option<(i64, i64)>;
 
-/// A node that is held back; none where strips are given to other places, whose nodes take them.
+/// A node that is held back.
 pub(super) struct HeldNode {
-    pub node: Option<Arc<Node>>,
+    pub node: Arc<Node>,
     pub op: Op,
 }
 
@@ -220,9 +220,6 @@ pub(super) fn lie_whole(touches: &[BoxTouch]) -> bool {
     touches.iter().all(|touch| touch.tracker.boxes().len() == 1 || touch.tracker.storage().stays_in_row())
 }
 
-/// The boxes that are computed first, and the others.
-type FirstAndInside = [Vec<GridBox<4>>; 2];
-
 /// Steps that run as one launch.
 pub(super) struct StepGroup {
     /// What is held back of them: their sweeps, and the ghost fills between.
@@ -230,8 +227,6 @@ pub(super) struct StepGroup {
     region: usize,
     together: Together,
     launches: Arc<[Arc<dyn Launch>]>,
-    /// How far one step reads, along each of four axes.
-    halo: [i64; 4],
     /// The kernels that set ghosts of what the last step leaves run too.
     sets: bool,
 }
@@ -269,30 +264,14 @@ impl Core {
         let held = recorder.fusing.holds([&touch.tracker].into_iter());
         if held {
             let op = Op::Fill { tracker: touch.tracker.clone(), fixed };
-            recorder.fusing.held.push(HeldNode { node: Some(node.clone()), op });
-        }
-        held
-    }
-
-    /// Holds strips of these arrays back, if sweeps of them are; says whether it did. There is a node where they are
-    /// taken. Else the steps before would start now, the last one by itself.
-    pub(super) fn hold_strips<'a>(
-        recorder: &mut Recorder,
-        node: Option<&Arc<Node>>,
-        trackers: impl Iterator<Item = &'a Arc<Tracker>> + Clone,
-        (fills, edges): (bool, Option<OwnEdges>),
-    ) -> bool {
-        let held = recorder.fusing.holds(trackers.clone());
-        if held {
-            let op = Op::Strips(Strips { arrays: trackers.map(identity).collect(), fills, edges });
-            recorder.fusing.held.push(HeldNode { node: node.cloned(), op });
+            recorder.fusing.held.push(HeldNode { node: node.clone(), op });
         }
         held
     }
 
     /// Starts what is held back, if it is enough and the device has little else to do; the rest waits for more.
     pub(super) fn keep_fusing(self: &Arc<Core>, recorder: &mut Recorder) {
-        let held = recorder.fusing.held.iter().filter(|held| held.node.is_some()).count();
+        let held = recorder.fusing.held.len();
         if held < ENOUGH {
             return;
         }
@@ -311,16 +290,9 @@ impl Core {
             let follows = groups[number].1.as_ref().is_some_and(|next| next.computes());
             groups[number - 1].1.iter_mut().for_each(|group| group.sets = !follows);
         }
-        let mut first = 0;
-        let mut edges = |(count, group): &(usize, Option<StepGroup>)| {
-            let (ops, next) = held[first..].split_at(*count);
-            first += count;
-            self.edges_of_steps(&ops.first()?.op, group.as_ref()?, &next.first()?.op)
-        };
-        let edges: Vec<Option<FirstAndInside>> = groups.iter().map(&mut edges).collect();
         let mut held = held.into_iter();
-        for ((count, group), edges) in groups.into_iter().zip(edges) {
-            self.start_group(held.by_ref().take(count).collect(), group.map(|group| (group, edges)), all);
+        for (count, group) in groups {
+            self.start_group(held.by_ref().take(count).collect(), group);
         }
         recorder.fusing.held = held.collect();
     }
@@ -373,12 +345,11 @@ impl Core {
         let Some(faces) = following.faces(facts_of, &cells) else { return (None, false, 1) };
         let (steps, more) = following.together(device, (&cells, &faces), (u32::MAX, false));
         // What comes later is no step after these, if other work is between.
-        let more = more && held[following.held()..].iter().all(|op| matches!(op, Op::Fill { .. } | Op::Strips(_)));
+        let more = more && held[following.held()..].iter().all(|op| matches!(op, Op::Fill { .. }));
         let together = following.over(steps, cells, i64::MAX, faces);
         let launches = following.launches(steps);
-        let halo = following.pair().halo;
-        let group = following.first(steps).map(|held| StepGroup { held, region, together, launches, halo, sets: true });
-        let alone = if steps == 1 && !more { following.held_together() } else { 1 };
+        let group = following.first(steps).map(|held| StepGroup { held, region, together, launches, sets: true });
+        let alone = if steps == 1 && !more { following.held() } else { 1 };
         (group, more, alone)
     }
 
@@ -387,70 +358,35 @@ impl Core {
         self.device.as_ref().is_none_or(|device| steps_are_compiled(launches, device, *region, together))
     }
 
-    /// The boxes that steps of one launch compute first, and those that they compute beside what other places then
-    /// take, if strips follow them: of planes that come from there they need compute none. Nothing if they are one
-    /// launch.
-    fn edges_of_steps(&self, first: &Op, group: &StepGroup, next: &Op) -> Option<FirstAndInside> {
-        let (Op::Sweep(sweep), Op::Strips(Strips { arrays, edges: Some((edges, owned)), .. })) = (first, next) else {
-            return None;
-        };
-        let (cells, axis, (lo, hi)) = (group.together.cells, edges.axis, *owned);
-        let around = sweep.arrays.iter().filter_map(|array| array.around).map(|(lo, hi)| hi.max(-lo));
-        let reach = i64::from(group.together.steps) * around.fold(group.halo[axis], i64::max);
-        let even = sweep.arrays.iter().all(|array| !array.whole && !array.uneven);
-        let deep = even && edges.planes.iter().all(|(from, end)| end - from >= reach);
-        let bytes: u64 = sweep.arrays.iter().map(|array| array.tracker.storage().device_bytes() as u64).sum();
-        let out = sweep.turn.is_some_and(|pair| arrays.contains(&pair.out));
-        if !deep || !out || bytes < self.rules.edges_from {
-            return None;
-        }
-        let planes = |from: i64, end: i64| {
-            let mut part = cells;
-            (part.lo[axis], part.hi[axis]) = (from.max(cells.lo[axis]), end.min(cells.hi[axis]));
-            part
-        };
-        let first: Vec<GridBox<4>> = edges.planes.iter().map(|(from, end)| planes(*from, *end)).collect();
-        let from = edges.planes.iter().filter(|(from, _)| *from == lo).map(|(_, end)| *end).max();
-        let end = edges.planes.iter().filter(|(_, end)| *end == hi).map(|(from, _)| *from).min();
-        let inside = planes(from.unwrap_or(lo), end.unwrap_or(hi));
-        Some([first, vec![inside]])
-    }
-
-    /// Starts nodes: as one launch, if they are a group, or as two where some planes come first; and with `all`, if
-    /// nothing stays held back.
-    fn start_group(
-        self: &Arc<Core>,
-        held: Vec<HeldNode>,
-        group: Option<(StepGroup, Option<FirstAndInside>)>,
-        all: bool,
-    ) {
+    /// Starts nodes: as one launch, if they are a group.
+    fn start_group(self: &Arc<Core>, held: Vec<HeldNode>, group: Option<StepGroup>) {
         let mut leader: Option<Arc<Node>> = None;
-        let sets = group.as_ref().is_some_and(|(group, _)| group.sets);
-        let last = held.last().and_then(|held| held.op.kernel()).filter(|_| sets);
+        let last = held.last().and_then(|held| held.op.kernel()).filter(|_| group.as_ref().is_some_and(|of| of.sets));
         let faces: Arc<[Arc<FaceLaunch>]> = last.map_or_else(Default::default, |sweep| sweep.faces.as_slice().into());
         for HeldNode { node, op } in held {
-            let Some(node) = node else { continue };
-            if matches!(op, Op::Strips(_)) {
-                // What they wait for may be held back elsewhere.
-                node.hurry_others(self, all);
-            }
             match (op, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
-                (Op::Sweep(sweep), Some((group, edges)), None) => {
-                    uses_copies(&sweep, group.together.steps);
-                    let axis = 4 - sweep.launch.step().map_or(4, |step| step.prepared.kernel.rank);
-                    let over = |boxes: Vec<GridBox<4>>, counts: bool| {
-                        steps_over(&node, &sweep, group, (boxes, counts), faces.clone())
-                    };
-                    let work = match edges.as_ref().filter(|_| faces.is_empty()) {
-                        Some([first, inside]) => Work::Split(Box::new(SplitWork {
-                            planes: first.iter().map(|cells| (cells.lo[axis], cells.hi[axis])).collect(),
-                            edges: over(first.clone(), true),
-                            inside: over(inside.clone(), false),
-                        })),
-                        None => Work::Device(over(vec![group.together.cells], true)),
-                    };
-                    node.set_work(work);
+                (Op::Sweep(sweep), Some(group), None) => {
+                    let (region, together, launches) = (group.region, group.together, group.launches.clone());
+                    let faces = faces.clone();
+                    node.set_work(Work::Device(on_device(&node, sweep, None, move |_, queue| {
+                        queue.device.counts.fused(together.steps);
+                        // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box
+                        // is that of each of the steps, and the first of them reads all that they read of other arrays.
+                        unsafe {
+                            let steps = || enqueue_steps(&launches, queue, (region, together.cells), &together);
+                            if faces.is_empty() {
+                                return steps();
+                            }
+                            let all = || {
+                                let mut ends = vec![steps()?];
+                                ends.extend(enqueue_faces(&faces, queue)?);
+                                Ok(ends)
+                            };
+                            let ends = queue.enqueue(all)?;
+                            Ok(Box::new(move || ends.into_iter().map(|end| end()).fold(Ok(()), Result::and)))
+                        }
+                    })));
                     leader = Some(node.clone());
                 }
                 (Op::Sweep(sweep), None, None) => {
@@ -459,55 +395,12 @@ impl Core {
                     node.set_work(Work::Device(on_device(&node, sweep, None, run)));
                 }
                 // It has its work.
-                (Op::Fill { .. } | Op::Fold(..) | Op::Strips(_), ..) => {}
+                (Op::Fill { .. } | Op::Fold(..), ..) => {}
             }
             if node.release() {
                 self.start_node(node);
             }
         }
-    }
-}
-
-/// What the node of a first step does for all steps of a group, over boxes that are planes of theirs; and the kernels
-/// that then set ghosts of what the last step leaves.
-fn steps_over(
-    node: &Arc<Node>,
-    sweep: &Arc<Sweep>,
-    group: &StepGroup,
-    (boxes, counts): (Vec<GridBox<4>>, bool),
-    faces: Arc<[Arc<FaceLaunch>]>,
-) -> DeviceWork {
-    let (region, together, launches) = (group.region, group.together, group.launches.clone());
-    on_device(node, sweep.clone(), None, move |_, queue| {
-        if counts {
-            queue.device.counts.fused(together.steps);
-        }
-        let each = boxes.iter().map(|cells| {
-            // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The boxes are
-            // planes of that of each of the steps, and the first of them reads all that they read of other arrays.
-            unsafe { enqueue_steps(&launches, queue, (region, *cells), &together) }
-        });
-        let steps = || all_done(queue, each);
-        if faces.is_empty() {
-            return steps();
-        }
-        let mut ends = Vec::new();
-        queue.enqueue(|| {
-            ends.push(steps()?);
-            // SAFETY: as above; they come after the steps, in the stream of these.
-            ends.extend(unsafe { enqueue_faces(&faces, queue) }?);
-            Ok(())
-        })?;
-        Ok(Box::new(move || ends.into_iter().map(|end| end()).fold(Ok(()), Result::and)))
-    })
-}
-
-/// Tells arrays that alternate how many planes of neighbours a launch of so many steps like this one uses up.
-fn uses_copies(sweep: &Sweep, steps: u32) {
-    let reach = sweep.arrays.iter().filter_map(|array| array.around).map(|(lo, hi)| hi.max(-lo)).max();
-    let pair = |tracker: &Arc<Tracker>| sweep.turn.is_some_and(|pair| pair.has(identity(tracker)));
-    for copies in sweep.arrays.iter().filter(|of| pair(&of.tracker)).filter_map(|of| of.tracker.ages.copies()) {
-        copies.used_at_once(i64::from(steps) * reach.unwrap_or(0));
     }
 }
 

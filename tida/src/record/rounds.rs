@@ -542,7 +542,7 @@ impl Core {
             let (touch, work) = (Touch::new(tracker, None, Mode::Update), fills(tracker, *fixed, held.recorded));
             node.set_work(self.with_arrays((held.name, held.recorded), &[touch], Work::Device(work), false));
         }
-        HeldNode { node: Some(node), op: held.op }
+        HeldNode { node, op: held.op }
     }
 
     /// A node for this, and perhaps for more that was held back, which touches these. No cell of it can fail.

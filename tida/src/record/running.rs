@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::driver::{Core, lock};
 use crate::backend::{AtWork, Event, STREAMS, Turn};
@@ -86,10 +85,6 @@ impl Starts for Core {
 
     fn await_end(&self, node: &Node) {
         Core::await_end(self, node);
-    }
-
-    fn hurry(&self, all: bool) {
-        self.hurried.fetch_max(1 + u8::from(all), Ordering::Relaxed);
     }
 }
 
@@ -229,8 +224,8 @@ impl Core {
         let before = node.take_before();
         let at = leader.launched().map(|at| (at.device, at.stream, at.event.clone(), at.early.clone()));
         let (id, stream, event, early) = at.unwrap_or_default();
-        // What this one overwrites may be read in other streams, for which the other one does not wait, since it does
-        // not write it. Who comes after this one does not ask for those any more.
+        // What this one overwrites may be read in other streams, for which the other one does not wait, since it does not
+        // write it. Who comes after this one does not ask for those any more.
         let apart = |other: &&Arc<Node>| {
             let at = other.launched().filter(|at| (at.device, at.stream) != (id, stream));
             !other.is_finished() && at.is_some()

@@ -36,7 +36,7 @@ pub(crate) struct Taken<'a> {
 pub(crate) struct Borders {
     /// The first axis, of four.
     pub axis: usize,
-    /// The planes of it that the part owns, and whether there are borders below and above.
+    /// Its planes in the part, and whether there are borders below and above.
     pub held: (i64, i64),
     pub sides: [bool; 2],
     /// So many planes are given, at most.
@@ -58,12 +58,12 @@ impl Core {
     /// Closes what is open before strips of these arrays are recorded, and tells sweeps that are still open that the
     /// ghosts of what they write are filled now. Says of each array whether such a sweep writes all its regions on the
     /// device: that one brings them there. With borders, sweeps that write the arrays later compute the planes first
-    /// that others wait for, and so do steps that are held back. It is said whether all ghosts are filled.
+    /// that others wait for.
     pub fn close_before_strips(
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
         arrays: &[&Arc<Tracker>],
-        (fills, borders): (bool, Option<&Borders>),
+        borders: Option<&Borders>,
     ) -> Vec<bool> {
         self.record_host_fill(arrays.iter().copied());
         self.wait_for_room();
@@ -82,12 +82,7 @@ impl Core {
         self.close_all(&mut recorder);
         self.are_given(arrays, borders);
         let trackers = || arrays.iter().copied();
-        let edges = borders.and_then(|borders| {
-            let planes = borders.planes(borders.depth)?;
-            Some((Edges { axis: borders.axis, planes }, borders.held))
-        });
-        let how = (fills, edges);
-        if !Core::hold_strips(&mut recorder, None, trackers(), how) && recorder.chain_of(trackers()).is_some() {
+        if recorder.chain_of(trackers()).is_some() || recorder.fusing.holds(trackers()) {
             let why = "works on its arrays, or needs its results";
             self.close_chain(&mut recorder, Ended::Beside { name: "fill_ghosts", recorded, why });
         }
@@ -153,10 +148,8 @@ impl Core {
         if let Some(before) = &taken.after {
             node.wait_for(before, Need::Data);
         }
-        let written = taken.written.iter().map(|(tracker, _)| tracker);
-        let held = Core::hold_strips(&mut recorder, Some(&node), written, (false, None));
         drop(recorder);
-        if !held && node.release() {
+        if node.release() {
             self.start_node(node.clone());
         }
         node

@@ -53,23 +53,7 @@ pub(crate) enum Op {
     Fold(Arc<Sweep>, Arc<dyn Fold>),
     /// Fills the ghosts of an array, those of fixed value too if they are not there.
     Fill { tracker: Arc<Tracker>, fixed: bool },
-    /// Gives planes of arrays to other places, or takes planes.
-    Strips(Strips),
 }
-
-/// See [`Op::Strips`].
-pub(crate) struct Strips {
-    /// What the arrays are known by.
-    pub arrays: Vec<usize>,
-    /// All their ghosts are filled with them.
-    pub fills: bool,
-    /// The planes that are given, and those that the part owns, if its copies of others are all taken: steps before
-    /// need not compute those.
-    pub edges: Option<OwnEdges>,
-}
-
-/// Planes of a part that others wait for, and those that it owns.
-pub(crate) type OwnEdges = (Edges, (i64, i64));
 
 impl Sweep {
     /// A kernel that touches this, without boxes.
@@ -217,7 +201,7 @@ impl Op {
     pub fn kernel(&self) -> Option<&Arc<Sweep>> {
         match self {
             Op::Sweep(sweep) | Op::Fold(sweep, _) => Some(sweep),
-            Op::Fill { .. } | Op::Strips(_) => None,
+            Op::Fill { .. } => None,
         }
     }
 
@@ -230,7 +214,7 @@ impl Op {
     pub fn fold(&self) -> Option<&Arc<dyn Fold>> {
         match self {
             Op::Fold(_, fold) => Some(fold),
-            Op::Sweep(_) | Op::Fill { .. } | Op::Strips(_) => None,
+            Op::Sweep(_) | Op::Fill { .. } => None,
         }
     }
 
@@ -239,7 +223,6 @@ impl Op {
         match self {
             Op::Sweep(sweep) | Op::Fold(sweep, _) => sweep.array(tracker).is_some(),
             Op::Fill { tracker: filled, .. } => Arc::ptr_eq(filled, tracker),
-            Op::Strips(strips) => strips.arrays.contains(&identity(tracker)),
         }
     }
 
@@ -259,7 +242,6 @@ impl Op {
                 },
             },
             Op::Fill { tracker, fixed: false } => Recorded::Ghosts(identity(tracker)),
-            Op::Strips(strips) => Recorded::Strips { arrays: &strips.arrays, fills: strips.fills },
             Op::Fold(..) | Op::Fill { .. } => Recorded::Other,
         }
     }

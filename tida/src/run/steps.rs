@@ -52,13 +52,6 @@ impl Steps {
         self.following.steps.last().map_or(1, |last| last + 1)
     }
 
-    /// The same of those that may run together.
-    pub fn held_together(&self) -> usize {
-        let steps = &self.following.steps;
-        let last = steps.len().saturating_sub(1 + usize::from(self.following.ended));
-        steps.get(last).map_or(1, |last| last + 1)
-    }
-
     /// See [`Following::first`].
     pub fn first(&self, steps: u32) -> Option<usize> {
         self.following.first(steps)
@@ -77,7 +70,7 @@ impl Steps {
         let wanted = depth(most);
         // The step after them overwrites what they do not leave.
         let there = self.launches.len() as u32 - 1;
-        (if wanted <= there { wanted } else { depth(there.min(most)) }, wanted > there && !self.following.ended)
+        (if wanted <= there { wanted } else { depth(there.min(most)) }, wanted > there)
     }
 
     /// What lies beyond the faces of their box; nothing if a block cannot know.

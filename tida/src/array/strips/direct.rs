@@ -50,9 +50,10 @@ impl Direct {
         let mut owed = Vec::new();
         for ((parts, routes), leaves) in arrays.iter().zip(leaves) {
             for (place, (_, tracker)) in parts.iter().enumerate() {
+                // Where what is taken are cells, a fill follows that is owed as that of any array.
+                let is_left = |route: &Route| route.strips.takes_ghosts() && direct.contains(&(route.from, route.to));
                 let mut to_here = routes.iter().filter(|route| route.to == place).peekable();
-                let is_taken = to_here.peek().is_some();
-                let whole = is_taken && to_here.all(|route| direct.contains(&(route.from, route.to)));
+                let whole = to_here.peek().is_some() && to_here.all(is_left);
                 let regional = tracker.regional().filter(|_| whole && *leaves);
                 let left = regional.and_then(|regional| Owed::of_part(regional, recorded));
                 owed.extend(left.map(|owed| (tracker.clone(), Arc::new(owed))));
@@ -132,8 +133,7 @@ impl Direct {
             }
         }
         let listed: Vec<&Arc<Tracker>> = trackers.iter().collect();
-        let fills = listed.iter().all(|tracker| self.owes(tracker));
-        let made = at.core().close_before_strips(recorded, &listed, (fills, borders.filter(|_| owes).as_ref()));
+        let made = at.core().close_before_strips(recorded, &listed, borders.filter(|_| owes).as_ref());
         trackers.into_iter().zip(made).filter(|(_, made)| *made).map(|(tracker, _)| tracker).collect()
     }
 }

@@ -104,8 +104,6 @@ pub(super) fn touched(ops: &[&Op]) -> Vec<Array> {
                     known.add(region, &touch);
                 }
             }
-            // Places have no rounds.
-            Op::Strips(_) => {}
         }
     }
     arrays
@@ -143,7 +141,7 @@ fn pieces(pending: Vec<Pending>, plan: &Plan) -> Vec<Piece> {
             Op::Fill { tracker, fixed } => {
                 pieces.extend(fills.map(|fills| Piece::Fill(fills(&tracker, fixed, recorded), tracker)));
             }
-            Op::Fold(..) | Op::Strips(_) => {}
+            Op::Fold(..) => {}
         }
         all.for_each(drop);
     }

@@ -106,8 +106,6 @@ fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Erro
                 streams.end_fold(number, link)
             }),
             Op::Fill { tracker, .. } => fill(&queue, chain, tracker, link).map(|copies| streams.hold(copies)),
-            // They end chains.
-            Op::Strips(_) => Ok(()),
         };
         if let Err(error) = put {
             results[number] = Err(link.node.failed(error));

@@ -150,7 +150,7 @@ impl Tasks {
                         tasks.fill(number, array, part, &mut seen);
                     }
                 }
-                (Op::Fill { .. }, None) | (Op::Strips(_), _) => {}
+                (Op::Fill { .. }, None) => {}
             }
         }
         tasks
