@@ -224,8 +224,8 @@ impl Core {
         let before = node.take_before();
         let at = leader.launched().map(|at| (at.device, at.stream, at.event.clone(), at.early.clone()));
         let (id, stream, event, early) = at.unwrap_or_default();
-        // What this one overwrites may be read in other streams, for which the other one does not wait, since it does not
-        // write it. Who comes after this one does not ask for those any more.
+        // What this one overwrites may be read in other streams, for which the other one does not wait, since it does
+        // not write it. Who comes after this one does not ask for those any more.
         let apart = |other: &&Arc<Node>| {
             let at = other.launched().filter(|at| (at.device, at.stream) != (id, stream));
             !other.is_finished() && at.is_some()
