@@ -72,7 +72,7 @@ impl SimLink {
 /// acc.sync()?;
 /// let report = acc.simulated().unwrap();
 /// let alone = (11u64 << 31) as f64 / 200e9; // at the speed of one device
-/// assert!(report.makespan < alone / 7.5, "{report:?}");
+/// assert!(report.makespan < alone / 6.5, "{report:?}");
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
