@@ -70,3 +70,20 @@ pub fn everything<const D: usize>(u: &TileArray<f64, D>) -> Vec<u64> {
     }
     all
 }
+
+/// A step of heat: 7 points, from `u` to `next`, which then change places.
+pub fn step(u: &mut TileArray<f64, 3>, next: &mut TileArray<f64, 3>) {
+    u.fill_ghosts().unwrap();
+    for tile in next.tiles() {
+        compute(
+            &tile,
+            (&mut *next, &*u),
+            kernel!(|next, u, at| {
+                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
+                next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
+            }),
+        )
+        .unwrap();
+    }
+    std::mem::swap(u, next);
+}

@@ -2,26 +2,10 @@
 
 use tida::prelude::*;
 use tida::{Fuse, SimCluster, SimDevice, SimFault, SimLink};
-use tida_tests::several::{bits, value};
+use tida_tests::several::{bits, step, value};
 use tida_tests::{on_cpu, unhurried};
 
 type Field = TileArray<f64, 3>;
-
-fn step(u: &mut Field, next: &mut Field) {
-    u.fill_ghosts().unwrap();
-    for tile in next.tiles() {
-        compute(
-            &tile,
-            (&mut *next, &*u),
-            kernel!(|next, u, at| {
-                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
-                next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
-            }),
-        )
-        .unwrap();
-    }
-    std::mem::swap(u, next);
-}
 
 /// Seconds a step of heat over cells that are periodic.
 fn seconds(cluster: SimCluster, cells: [usize; 3], shares: &[usize]) -> f64 {

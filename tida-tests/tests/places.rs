@@ -3,7 +3,7 @@
 use tida::fill_ghosts;
 use tida::prelude::*;
 use tida_tests::on_cpu as one;
-use tida_tests::several::{Dice, accelerators, bits, everything, value};
+use tida_tests::several::{Dice, accelerators, bits, everything, step, value};
 
 /// What an array looks like.
 #[derive(Clone, Debug)]
@@ -224,22 +224,6 @@ fn heat(
     u.fill_value(1.0).unwrap();
     let next = u.like().unwrap();
     (u, next)
-}
-
-fn step(u: &mut TileArray<f64, 3>, next: &mut TileArray<f64, 3>) {
-    u.fill_ghosts().unwrap();
-    for tile in next.tiles() {
-        compute(
-            &tile,
-            (&mut *next, &*u),
-            kernel!(|next, u, at| {
-                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
-                next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
-            }),
-        )
-        .unwrap();
-    }
-    std::mem::swap(u, next);
 }
 
 /// A step of 256^3 numbers of 8 bytes on 4 places moves 6 planes of 512 KiB, 8 if the axis is periodic, and no more.

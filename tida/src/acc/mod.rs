@@ -304,8 +304,7 @@ impl TileAcc {
             return one.timeline();
         }
         if !self.handle.places.is_empty() {
-            let called = Location::caller();
-            self.places().iter().try_for_each(|place| place.core().flush(called))?;
+            self.flush()?;
             let of = |place: &TileAcc| Ok((place.recorder()?.zero(), place.timeline()?));
             return self.places().iter().map(of).collect::<Result<Vec<_>, Error>>().map(Timeline::of_places);
         }

@@ -372,8 +372,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// compute what is theirs alone, and send ghosts at each fill.
     ///
     /// Arrays that go together in one loop need it alike. Planes are computed twice for loops over all tiles, whole
-    /// regions, of kernels that write one array, read others at constant distances and cannot fail; after any other
-    /// loop that writes the array the next fill sends planes. So it does where a kernel computes with the coordinate of
+    /// regions, of kernels that read at constant distances and cannot fail, whatever they write; after any other loop
+    /// that writes the array the next fill sends planes. So it does where a kernel computes with the coordinate of
     /// the first axis (`at[0]`), or arrays are centred on faces along it, if that axis is periodic, and where arrays of
     /// a loop are centred in different ways along it. Arrays of one axis, and those that are cut along other axes too,
     /// have none.

@@ -24,7 +24,7 @@ use super::sweep::SweepLaunch;
 use super::tune;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
-use crate::memory::node::{Done, Queue};
+use crate::memory::node::{Done, Queue, all_ended};
 
 /// The last one of four axes.
 const LAST: usize = 3;
@@ -164,15 +164,29 @@ pub(crate) unsafe fn enqueue_with_faces(
 ) -> Result<Done, Error> {
     let after = faces.iter().position(|face| matches!(face.goes, Goes::After(..))).unwrap_or(faces.len());
     let (with, after) = faces.split_at(after);
+    // SAFETY: handed on; what a face reads is written before it in this stream.
+    unsafe { before_faces(|| together_or_apart(sweep, with, queue), after, queue) }
+}
+
+/// Puts work into a stream, and after it kernels that set ghosts of what it leaves.
+///
+/// # Errors
+/// Those of the work; as [`Launch::enqueue`].
+///
+/// # Safety
+/// As [`Launch::enqueue`] of all of them.
+pub(crate) unsafe fn before_faces(
+    work: impl FnOnce() -> Result<Vec<Done>, Error>,
+    faces: &[Arc<FaceLaunch>],
+    queue: &Queue<'_>,
+) -> Result<Done, Error> {
     let ends = queue.enqueue(|| {
-        // SAFETY: handed on; what a face reads is written before it in this stream.
-        unsafe {
-            let mut ends = together_or_apart(sweep, with, queue)?;
-            ends.extend(enqueue_faces(after, queue)?);
-            Ok(ends)
-        }
+        let mut ends = work()?;
+        // SAFETY: handed on.
+        ends.extend(unsafe { enqueue_faces(faces, queue) }?);
+        Ok(ends)
     })?;
-    Ok(Box::new(move || ends.into_iter().map(|end| end()).fold(Ok(()), Result::and)))
+    Ok(Box::new(move || all_ended(ends)))
 }
 
 /// Puts kernels that set ghosts into a stream, one after the other; those of opposite faces are one launch.
@@ -182,7 +196,7 @@ pub(crate) unsafe fn enqueue_with_faces(
 ///
 /// # Safety
 /// As [`Launch::enqueue`] of all of them.
-pub(crate) unsafe fn enqueue_faces(faces: &[Arc<FaceLaunch>], queue: &Queue<'_>) -> Result<Vec<Done>, Error> {
+unsafe fn enqueue_faces(faces: &[Arc<FaceLaunch>], queue: &Queue<'_>) -> Result<Vec<Done>, Error> {
     let (mut ends, mut left) = (Vec::new(), faces);
     while let Some((first, rest)) = left.split_first() {
         let native = queue.device.backend().facts().native;

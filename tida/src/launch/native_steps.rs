@@ -51,9 +51,7 @@ impl Step {
         // SAFETY: handed on.
         unsafe { self.launch.run_on(region, *cells, &sites) }
     }
-}
 
-impl Step {
     /// Sets the ghosts in a box that it computes of what it reads.
     ///
     /// # Safety

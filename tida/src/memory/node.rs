@@ -73,6 +73,14 @@ pub(crate) type SharedWork = Box<dyn FnOnce(&Arc<Node>, Option<Error>) -> Next +
 /// Runs once the device has done the commands of a node: finds out whether they went well. It holds what they use.
 pub(crate) type Done = Box<dyn FnOnce() -> Result<(), Error> + Send>;
 
+/// Runs all of several, one after the other.
+///
+/// # Errors
+/// The first one that failed.
+pub(crate) fn all_ended(ends: Vec<Done>) -> Result<(), Error> {
+    ends.into_iter().map(|end| end()).fold(Ok(()), Result::and)
+}
+
 /// Where a node puts its commands.
 pub(crate) struct Queue<'a> {
     pub device: &'a Arc<DeviceCore>,

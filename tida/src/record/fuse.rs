@@ -20,7 +20,7 @@ use super::rounds::Fills;
 use super::sweep::SweepKey;
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
-use crate::launch::faces::{FaceLaunch, enqueue_faces};
+use crate::launch::faces::{FaceLaunch, before_faces};
 use crate::launch::fused::{enqueue_steps, same, steps_are_compiled};
 use crate::launch::ghosted::ghosted;
 use crate::launch::step::{Fusible, Launch, Together};
@@ -378,13 +378,7 @@ impl Core {
                             if faces.is_empty() {
                                 return steps();
                             }
-                            let all = || {
-                                let mut ends = vec![steps()?];
-                                ends.extend(enqueue_faces(&faces, queue)?);
-                                Ok(ends)
-                            };
-                            let ends = queue.enqueue(all)?;
-                            Ok(Box::new(move || ends.into_iter().map(|end| end()).fold(Ok(()), Result::and)))
+                            before_faces(|| Ok(vec![steps()?]), &faces, queue)
                         }
                     })));
                     leader = Some(node.clone());

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::launch::fused::enqueue_steps;
 use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::owed::Owed;
-use crate::memory::node::{DeviceWork, Done, Queue};
+use crate::memory::node::{DeviceWork, Done, Queue, all_ended};
 use crate::memory::tracker::{Mode, Tracker};
 
 /// Steps that run as one launch: from which region on, how, and what each of them launches.
@@ -118,7 +118,7 @@ impl Tape {
             Known { launches, arrays, fused }
         });
         Ok(Box::new(move || {
-            let ended = ends.into_iter().map(|end| end()).fold(Ok(()), Result::and);
+            let ended = all_ended(ends);
             drop(arrays);
             ended
         }))

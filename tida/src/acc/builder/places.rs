@@ -155,9 +155,7 @@ impl TileAccBuilder {
             }
         }
     }
-}
 
-impl TileAccBuilder {
     /// Starts the places of this process.
     ///
     /// # Errors
