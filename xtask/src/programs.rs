@@ -16,16 +16,22 @@ use crate::shell::{command, read, root};
 use crate::times::{self, Spent, Watch};
 
 /// Those that take longest. They start first, so that no other waits for them in the end.
-const LONG: [&str; 9] = [
+const LONG: [&str; 15] = [
     "ui",
-    "corpus",
+    "emit_planes",
+    "places",
     "reduce_out_of_core",
-    "same_bits",
-    "language_places",
-    "generic_places",
+    "lines",
     "emit_text",
-    "hybrid",
-    "link",
+    "places_calls",
+    "generic_places",
+    "soak",
+    "tida",
+    "colours",
+    "files",
+    "failures",
+    "language_places",
+    "same_bits",
 ];
 
 /// A program of tests.

@@ -1,9 +1,10 @@
 //! `cargo xtask test`: every check, each with its heading and time.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::JoinHandle;
 
-use crate::shell::{command, root, run};
+use crate::shell::{command, root, run, target};
 use crate::times::{self, Spent, Watch, longest, table};
 use crate::{Result, anywhere, deny, interface, native, nvrtc, programs, python, ranks, sanitize, smoke, tools, words};
 
@@ -155,11 +156,12 @@ fn one(only: &str) -> Result<()> {
 
 fn all() -> Result<()> {
     let (watch, mut took) = (Watch::start(), Took::default());
+    let this = copy_of_this()?;
     let (mut next, mut beside) = (0, None);
     while let Some((name, step)) = STEPS.get(next) {
         match step {
             Beside(_) => {
-                let group = beside_others(&STEPS[next..])?;
+                let group = beside_others(&STEPS[next..], &this);
                 next += group.len();
                 beside = Some(Side::start(group));
             }
@@ -242,15 +244,22 @@ impl Side {
     }
 }
 
-/// Those that these begin with.
-fn beside_others(steps: &[(&'static str, Step)]) -> Result<Vec<(&'static str, Command)>> {
-    let this = std::env::current_exe().map_err(|e| format!("tried to find this program; found: {e}"))?;
+/// A copy of this program: cargo writes another in its place when it builds the tests.
+fn copy_of_this() -> Result<PathBuf> {
+    let failed = |e| format!("tried to copy this program, to run steps beside others; found: {e}");
+    let copy = target().join("xtask-beside");
+    std::fs::copy(std::env::current_exe().map_err(failed)?, &copy).map_err(failed)?;
+    Ok(copy)
+}
+
+/// Those that these begin with, as calls of `this` program.
+fn beside_others(steps: &[(&'static str, Step)], this: &Path) -> Vec<(&'static str, Command)> {
     let command = |name| {
-        let mut command = Command::new(&this);
+        let mut command = Command::new(this);
         command.args(["test", "--only", name]).current_dir(root());
         (name, command)
     };
-    Ok(steps.iter().take_while(|(_, step)| matches!(step, Beside(_))).map(|(name, _)| command(*name)).collect())
+    steps.iter().take_while(|(_, step)| matches!(step, Beside(_))).map(|(name, _)| command(*name)).collect()
 }
 
 #[cfg(test)]
@@ -284,7 +293,7 @@ mod tests {
         for (number, (_, step)) in STEPS.iter().enumerate() {
             match step {
                 Beside(_) if !open => {
-                    groups.push(beside_others(&STEPS[number..]).unwrap().len());
+                    groups.push(beside_others(&STEPS[number..], Path::new("xtask")).len());
                     open = true;
                 }
                 // Only after one that ended is there room for another.
