@@ -16,7 +16,8 @@ use crate::shell::{command, read, root};
 use crate::times::{self, Spent, Watch};
 
 /// Those that take longest. They start first, so that no other waits for them in the end.
-const LONG: [&str; 15] = [
+const LONG: [&str; 17] = [
+    "corpus",
     "ui",
     "emit_planes",
     "places",
@@ -30,6 +31,7 @@ const LONG: [&str; 15] = [
     "colours",
     "files",
     "failures",
+    "hybrid",
     "language_places",
     "same_bits",
 ];

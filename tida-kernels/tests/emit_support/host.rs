@@ -28,6 +28,8 @@ pub struct Region {
 pub struct Grid {
     pub access: Access,
     pub element: ElementType,
+    /// The bytes of a cell before each component, and its type.
+    pub components: Vec<(usize, ScalarType)>,
     pub regions: Vec<Region>,
     /// Cells that may be read: a region with its ghosts, or the whole array.
     pub lo: Vec<i64>,
@@ -74,11 +76,17 @@ impl Rng {
     }
 }
 
-impl Grid {
-    fn prefix(&self, component: usize) -> usize {
-        self.element.component_types().iter().take(component).map(|ty| ty.size()).sum()
-    }
+/// The bytes of a cell before each component, and its type.
+fn components_of(element: ElementType) -> Vec<(usize, ScalarType)> {
+    let mut bytes = 0;
+    let of = |ty: ScalarType| {
+        bytes += ty.size();
+        (bytes - ty.size(), ty)
+    };
+    element.component_types().into_iter().map(of).collect()
+}
 
+impl Grid {
     /// Where a component lies, and its type.
     fn place(&self, component: usize, index: &[i64]) -> Option<(usize, ScalarType)> {
         let outside =
@@ -92,34 +100,28 @@ impl Grid {
         }
         let r = &self.regions[number];
         let position: i64 = (0..index.len()).map(|d| (index[d] - r.lo[d]) * r.strides[d]).sum();
-        let ty = self.element.component_types()[component];
-        Some((r.base + self.prefix(component) * r.plane as usize + position as usize * ty.size(), ty))
+        let (before, ty) = self.components[component];
+        Some((r.base + before * r.plane as usize + position as usize * ty.size(), ty))
     }
 
     fn fill(&mut self, rng: &mut Rng) {
-        let count = self.element.components();
-        let mut all = Vec::new();
-        for region in self.regions.clone() {
-            let mut at = region.lo.clone();
+        for r in &self.regions {
+            let mut at = r.lo.clone();
             'cells: loop {
-                all.push((region.clone(), at.clone()));
+                let position: i64 = (0..at.len()).map(|d| (at[d] - r.lo[d]) * r.strides[d]).sum();
+                for (before, ty) in &self.components {
+                    let start = r.base + before * r.plane as usize + position as usize * ty.size();
+                    let bits = rng.value(*ty).bits().to_le_bytes();
+                    self.bytes[start..start + ty.size()].copy_from_slice(&bits[..ty.size()]);
+                }
                 for axis in (0..at.len()).rev() {
                     at[axis] += 1;
-                    if at[axis] < region.hi[axis] {
+                    if at[axis] < r.hi[axis] {
                         continue 'cells;
                     }
-                    at[axis] = region.lo[axis];
+                    at[axis] = r.lo[axis];
                 }
                 break;
-            }
-        }
-        for (r, at) in all {
-            for component in 0..count {
-                let position: i64 = (0..at.len()).map(|d| (at[d] - r.lo[d]) * r.strides[d]).sum();
-                let ty = self.element.component_types()[component];
-                let start = r.base + self.prefix(component) * r.plane as usize + position as usize * ty.size();
-                let bits = rng.value(ty).bits().to_le_bytes();
-                self.bytes[start..start + ty.size()].copy_from_slice(&bits[..ty.size()]);
             }
         }
     }
@@ -129,6 +131,7 @@ impl Grid {
         let mut grid = Grid {
             access,
             element,
+            components: components_of(element),
             regions: Vec::new(),
             lo: lo.to_vec(),
             hi: hi.to_vec(),
@@ -163,6 +166,7 @@ impl Grid {
         let mut grid = Grid {
             access: Access::All,
             element,
+            components: components_of(element),
             regions: Vec::new(),
             lo: vec![0; rank],
             hi: ends.iter().map(|e| *e.last().unwrap()).collect(),
@@ -193,6 +197,7 @@ impl Grid {
         Grid {
             access: Access::Table,
             element,
+            components: components_of(element),
             regions: vec![region],
             lo: vec![0],
             hi: vec![n],
