@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tida::prelude::*;
 use tida::{Ranks, Result};
+use tida_tests::calls::calls;
 use tida_tests::ranks::{alone, program};
+use tida_tests::several::Dice;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,11 +33,15 @@ fn main() -> ExitCode {
 /// Compares so many programs with one process.
 fn bits(programs: u64) -> Result<()> {
     let acc = TileAcc::builder().ranks(Ranks::Mpi).threads(1).build()?;
+    let one = TileAcc::builder().ranks(Ranks::Off).device(Device::Cpu).threads(1).build()?;
     for seed in 0..programs {
         let (got, expected) = (program(&acc, seed)?, alone(acc.ranks(), seed)?);
         assert!(got.shared == expected.shared, "program {seed}: other values on rank {}", acc.rank());
         let same = got.regions.iter().all(|region| expected.regions.contains(region));
         assert!(same, "program {seed}: other cells or ghosts on rank {}", acc.rank());
+        let dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let (got, expected) = (calls(&acc, acc.ranks(), dice.clone())?, calls(&one, acc.ranks(), dice)?);
+        assert!(got == expected, "program {seed} of calls: other values on rank {}", acc.rank());
     }
     if acc.rank() == 0 {
         println!("{programs} programs on {} ranks give the bits of one process", acc.ranks());

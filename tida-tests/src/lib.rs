@@ -1,5 +1,6 @@
 //! What several of the tests need.
 
+pub mod calls;
 pub mod common;
 pub mod folder;
 pub mod places;

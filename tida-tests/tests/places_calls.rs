@@ -4,6 +4,7 @@
 use tida::num_complex::Complex64;
 use tida::prelude::*;
 use tida::{fill_ghosts, fill_ghosts_with};
+use tida_tests::calls::calls;
 use tida_tests::on_cpu;
 use tida_tests::several::{Dice, accelerators, bits, everything, value};
 
@@ -183,6 +184,12 @@ fn tables(acc: &TileAcc, places: usize, mut dice: Dice) -> Vec<u64> {
 #[test]
 fn whole_arrays_have_the_bits_of_one_place() {
     compare(2, tables);
+}
+
+/// The same calls as those of ranks, with lists and sums of lines.
+#[test]
+fn calls_of_all_places_have_the_bits_of_one_place() {
+    compare(2, |acc, places, dice| calls(acc, places, dice).unwrap());
 }
 
 /// What is everywhere is read by kernels alone, and files have it once.

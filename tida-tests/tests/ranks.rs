@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use tida::acc::FakeRank;
 use tida::prelude::*;
-use tida_tests::on_a_device;
+use tida_tests::calls::calls;
 use tida_tests::ranks::{Seen, alone, program};
+use tida_tests::several::Dice;
+use tida_tests::{on_a_device, on_cpu};
 
 /// Runs on so many ranks, each a thread; gives what each gives.
 fn on_ranks<R: Send>(
@@ -57,6 +59,89 @@ fn programs_give_the_bits_of_one_process() {
             assert!(got.shared == expected.shared, "{what}: other values than those of one process");
             assert!(got.regions == expected.regions, "{what}: other cells or ghosts than those of one process");
         }
+    }
+}
+
+/// Tables, sweeps in order along the first axis, other resolutions, lists, sums of lines.
+#[test]
+fn calls_of_all_ranks_give_the_bits_of_one_place() {
+    for seed in 0..programs() {
+        let ranks = [1, 2, 3, 5, 8][seed as usize % 5];
+        for (places, kind) in [(1, "cpu:1"), (1, "sim:1"), (2, "sim:2")] {
+            let run =
+                |acc: &TileAcc| calls(acc, ranks * places, Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))).unwrap();
+            let expected = run(&on_cpu());
+            for (rank, got) in on_ranks(ranks, seed, |of| of.devices([kind]), run).into_iter().enumerate() {
+                let at = got.iter().zip(&expected).position(|(got, expected)| got != expected);
+                let length = expected.len();
+                assert!(
+                    got == expected,
+                    "seed {seed}, rank {rank} of {ranks} of {kind}: other bits at {at:?} of {length}"
+                );
+            }
+        }
+    }
+}
+
+/// Each rank reads by itself what is everywhere; all write it, and files have it once.
+#[test]
+fn what_is_everywhere_each_rank_has() {
+    let path = std::env::temp_dir().join(format!("tida-everywhere-ranks-{}", std::process::id()));
+    on_ranks(
+        3,
+        14,
+        |of| of.devices(["cpu:2"]),
+        |acc| {
+            let mut table = TileArray::<i32, 2>::builder([16, 4]).regions([2, 1]).everywhere().build(acc).unwrap();
+            table.fill(|[i, j]| (4 * i + j) as i32).unwrap();
+            if acc.rank() == 1 {
+                // No call of all.
+                assert_eq!(table.read_box(GridBox::new([15, 2], [16, 4])).unwrap(), [62, 63]);
+                assert_eq!(table.with_region(1, |view| view[[0, 0]]).unwrap(), 32);
+                let later = table.read_box_later(GridBox::new([1, 0], [2, 2])).unwrap();
+                assert_eq!(later.get().unwrap(), [4, 5]);
+            }
+            assert_eq!((table.cells_here(), table.rank_of(table.domain())), (table.domain(), 0));
+            table.with_region_mut(1, |mut view| view[[0, 0]] = -1).unwrap();
+            let tile = table.tiles().next().unwrap();
+            let error = compute(&tile, &mut table, kernel!(|t, at| t[at] = 1)).unwrap_err();
+            assert!(error.found().contains("everywhere"), "{error}");
+            assert_eq!(table.tiles().count(), 2);
+            table.save_npy(&path).unwrap();
+            let mut other = table.like().unwrap();
+            other.load_npy(&path).unwrap();
+            assert_eq!(reduce(&other, Sum, kernel!(|t, at| t[at])).unwrap(), 63 * 32 - 33);
+            let (say, hear) = std::sync::mpsc::channel();
+            let taken = table.with_box_later_on(2, table.domain(), move |_| say.send(()).unwrap()).unwrap();
+            taken.wait().unwrap();
+            assert_eq!(hear.try_recv().is_ok(), acc.rank() == 2);
+        },
+    );
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// A rank whose part of a sweep in order is refused tells those after it why they get nothing.
+#[test]
+fn a_sweep_in_order_that_fails_on_one_rank_fails_on_those_after_it() {
+    let errors = on_ranks(
+        3,
+        15,
+        |of| of.device(Device::Cpu),
+        |acc| {
+            // What the second rank has of these is cut in unlike ways.
+            let builder = TileArray::<f64, 2>::builder([24, 64]).ghost(1).boundary(Boundary::Fixed(0.0));
+            let mut u = builder.clone().distribute([8, 8, 8]).build(acc).unwrap();
+            let v = builder.regions([2, 1]).distribute([8, 8, 8]).build(acc).unwrap();
+            u.fill_value(1.0).unwrap();
+            u.fill_ghosts().unwrap();
+            let swept =
+                sweep_along(0, Forward, u.tiles(), (&mut u, &v), kernel!(|u, v, at| u[at] += v[at] + u[at - [1, 0]]));
+            let synced = acc.sync();
+            (swept, synced)
+        },
+    );
+    for (rank, (swept, synced)) in errors.iter().enumerate() {
+        assert_eq!((swept.is_err(), synced.is_err()), (rank == 1, rank == 2), "rank {rank}: {swept:?}, {synced:?}");
     }
 }
 
@@ -420,22 +505,15 @@ fn what_ranks_do_not_do_is_refused_on_all() {
             let rank = acc.rank();
             let builder = TileArray::<f64, 2>::builder([24, 64]).ghost(1);
             refused(builder.clone().overlap(4).build(acc).map(drop), rank, "overlap");
-            refused(builder.clone().everywhere().build(acc).map(drop), rank, "everywhere");
             let (mut u, mut other) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
             u.fill(|[i, j]| (i + j) as f64).unwrap();
             u.fill_ghosts().unwrap();
-            let along = sweep_along(0, Forward, u.tiles(), &mut u, kernel!(|u, at| u[at] = u[at - [1, 0]]));
-            refused(along, rank, "axis 0");
             refused(ActiveBlocks::new(&u, [4, 4], |x| x > 3.0).map(drop), rank, "mask");
-            let c = TileArray::<f64, 2>::builder([12, 32]).build(acc).unwrap();
             // Ranks that have none of a loop say so too.
             for tile in u.tiles().within([0, 0], [2, 64]) {
-                let coarse =
-                    compute(&tile, (&mut u, coarse(&c)), kernel!(|u, c, at| u[at] = c[[at[0] / 2, at[1] / 2]]));
-                refused(coarse, rank, "coarse");
                 let whole = compute(&tile, (&mut u, all(&other)), kernel!(|u, other, at| u[at] = other[[0, at[1]]]));
                 let error = whole.unwrap_err();
-                assert!(error.advice().contains("on each rank"), "rank {rank}: {error}");
+                assert!(error.advice().contains("everywhere"), "rank {rank}: {error}");
             }
             for tile in u.tiles().grown(1) {
                 refused(compute(&tile, &mut other, kernel!(|other, at| other[at] = 1.0)), rank, "grown");

@@ -358,8 +358,11 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     ///
+    /// Of several ranks each has all of it, on each of its places, and reads it without the others. All ranks write it
+    /// alike.
+    ///
     /// # Errors
-    /// Of `build`: several ranks.
+    /// Of `build`: a [distribution](TileArrayBuilder::distribute) too.
     pub fn everywhere(mut self) -> Self {
         self.everywhere = true;
         self
@@ -457,10 +460,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             ),
         })?;
         let layout = layout.coded(coding);
-        if self.everywhere && acc.ranks() > 1 {
-            return Err(not_on_ranks(self.tried(), "`.everywhere()`"));
-        }
-        if self.everywhere && acc.places().len() > 1 {
+        if self.everywhere && acc.all_places() > 1 {
             return TileArray::on_all_places(acc, layout, boundaries);
         }
         if let Some(layers) = layers {

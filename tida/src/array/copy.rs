@@ -8,7 +8,6 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::element::Element;
 use crate::memory::ghosts::device::DeviceCopies;
-use crate::memory::layout::Layout;
 use crate::memory::parts::OfRegion;
 use crate::memory::rows::{Row, each_owned_row};
 use crate::memory::tracker::{Mode, Side, Touch};
@@ -130,9 +129,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// distributed alike; else the host does, and waits.
     #[track_caller]
     fn copy_parts(&mut self, source: &TileArray<T, D>, cells: GridBox<D>) -> Result<(), Error> {
-        let of = |layout: &Layout<D>| (layout.owned, layout.held);
-        let held = |array: &TileArray<T, D>| array.parts.iter().map(|part| of(&part.layout)).collect::<Vec<_>>();
-        if held(self) != held(source) {
+        if !self.lies_as(source) {
             return self.copy_bands(source, cells);
         }
         self.written_on_ranks(&cells);

@@ -23,7 +23,8 @@ const NAME: &str = "with_box_later";
 type Packed = Arc<OnceLock<Bytes>>;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// The rank that has most of the cells of a box, the first of several; 0 without ranks.
+    /// The rank that has most of the cells of a box, the first of several; 0 without ranks, and of an array that is
+    /// everywhere.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -38,7 +39,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             let own = self.of_rank(*rank, &cells);
             (own.hi[0] - own.lo[0], std::cmp::Reverse(*rank))
         };
-        if self.is_parted() { (0..self.acc.ranks()).max_by_key(rows).unwrap_or(0) } else { 0 }
+        let is_shared = self.is_parted() && !self.is_everywhere();
+        if is_shared { (0..self.acc.ranks()).max_by_key(rows).unwrap_or(0) } else { 0 }
     }
 
     /// The cells that this rank has: a run of planes of the first axis. Without ranks these are all.
@@ -53,7 +55,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// ```
     pub fn cells_here(&self) -> GridBox<D> {
         let domain = self.layout.domain();
-        if self.is_parted() { self.of_rank(self.acc.rank(), &domain) } else { domain }
+        if self.is_parted() && !self.is_everywhere() { self.of_rank(self.acc.rank(), &domain) } else { domain }
     }
 
     /// As [`with_box_later`](TileArray::with_box_later), on one of several ranks: all make the call, `take` is called
@@ -74,7 +76,16 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         outside_kernels("record that values are taken")?;
         self.check_box("take", &cells)?;
         let recorded = Location::caller();
-        let shared = self.shared_call(NAME, recorded).map(|(world, call)| (world.clone(), call, rank));
+        let shared = self.shared_call(NAME, recorded);
+        if let Some(copy) = self.copy_here() {
+            // The rank has all of it.
+            return if rank == self.acc.rank() {
+                copy.with_box_later(cells, take)
+            } else {
+                Ok(Recorded::of(&self.acc, Vec::new()))
+            };
+        }
+        let shared = shared.map(|(world, call)| (world.clone(), call, rank));
         Ok(self.gather_later(shared.as_ref(), &cells, take, recorded))
     }
 

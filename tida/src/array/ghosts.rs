@@ -5,13 +5,14 @@
 //! first; the ghosts beyond a face take in the ghosts of the axes done before, so that edges and corners have one
 //! meaning: a ghost that lies outside on several axes is decided by the first of these axes.
 
+use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::TileArray;
-use super::strips::{Exchanged, Filled, Route, exchange};
+use super::strips::{Exchanged, Filled, Route, exchange, not_given};
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
 use crate::memory::element::Element;
@@ -173,8 +174,9 @@ pub(crate) fn give_copies(
     filled
 }
 
-/// Records that one place gives another one what that has of it as ghosts, of arrays of one accelerator.
-pub(crate) fn give(fills: &[Fill], (from, to): (usize, usize), recorded: &'static Location<'static>) {
+/// Records that one place gives another one what that has of it as ghosts, of arrays of one accelerator. Between ranks
+/// both record it, in a call of this number.
+pub(crate) fn give(fills: &[Fill], (from, to): (usize, usize), call: u64, recorded: &'static Location<'static>) {
     let Some(acc) = fills.first().map(|fill| &fill.acc) else { return };
     let is_of = |route: &&Route| (route.from, route.to) == (from, to);
     let routes: Vec<Vec<Route>> =
@@ -182,8 +184,15 @@ pub(crate) fn give(fills: &[Fill], (from, to): (usize, usize), recorded: &'stati
     let exchanged: Vec<Exchanged<'_>> =
         fills.iter().zip(&routes).map(|(fill, routes)| (fill.parts.as_slice(), routes.as_slice())).collect();
     let fault = acc.strip_fault().filter(|fault| *fault != StripFault::Lost);
-    // No fill was asked for, and ranks are not asked to.
-    exchange((acc, 0), (&exchanged, &vec![false; fills.len()]), fault, recorded);
+    // No fill was asked for.
+    exchange((acc, call), (&exchanged, &vec![false; fills.len()]), fault, recorded);
+}
+
+/// Tells the rank of the second place why the first one, if that is here, does not [`give`] it anything.
+pub(crate) fn give_failure(fills: &[Fill], pair: (usize, usize), call: u64, error: &Error) {
+    if let Some(fill) = fills.first() {
+        not_given(&fill.acc, pair, call, error);
+    }
 }
 
 /// What a fill has to do of an array.
@@ -368,6 +377,8 @@ pub struct Fill {
     shape: SmallVec<[usize; 4]>,
     /// Of an array on several places, those with its parts, and what they give one another.
     parts: Vec<(TileAcc, Arc<Tracker>)>,
+    /// The place of the first of them.
+    first: usize,
     routes: Vec<Route>,
     /// Width of its ghosts along the first axis.
     ghost: [i64; 2],
@@ -379,6 +390,8 @@ pub(crate) trait Fillable: std::fmt::Debug {
     fn as_fill(&self) -> Fill;
     /// How many places have a part of it.
     fn places(&self) -> usize;
+    /// The planes of the first axis that a place owns, of an array that lies on several.
+    fn planes(&self, place: usize) -> Option<Range<i64>>;
     /// Whether a place is of this rank.
     fn is_here(&self, place: usize) -> bool;
     /// How many ranks it lies on, or can: 1 where it is on this one alone.
@@ -391,11 +404,17 @@ impl<T: Element, const D: usize> Fillable for TileArray<T, D> {
         let parts = self.parts.iter().map(|part| (part.acc.clone(), part.tracker.clone())).collect();
         let ghost = self.layout.ghost.first().map_or([0; 2], |ghost| ghost.map(|planes| planes as i64));
         let shape = SmallVec::from_slice(&self.layout.shape);
-        Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), shape, parts, routes, ghost }
+        let first = if self.is_everywhere() { self.acc.places_here().start } else { 0 };
+        Fill { acc: self.acc.clone(), tracker: self.tracker.clone(), shape, parts, first, routes, ghost }
     }
 
     fn places(&self) -> usize {
         self.parts.len().max(1)
+    }
+
+    fn planes(&self, place: usize) -> Option<Range<i64>> {
+        let owned = &self.parts.get(place)?.layout.owned;
+        Some(*owned.lo.first()?..*owned.hi.first()?)
     }
 
     fn is_here(&self, place: usize) -> bool {
@@ -403,7 +422,7 @@ impl<T: Element, const D: usize> Fillable for TileArray<T, D> {
     }
 
     fn ranks(&self) -> usize {
-        if self.is_parted() { self.acc.ranks() } else { 1 }
+        if self.is_parted() && !self.is_everywhere() { self.acc.ranks() } else { 1 }
     }
 }
 
@@ -411,6 +430,11 @@ impl Fill {
     /// The accelerator of the array.
     pub(crate) fn acc(&self) -> &TileAcc {
         &self.acc
+    }
+
+    /// How many places have a part of the array.
+    pub(crate) fn places(&self) -> usize {
+        self.parts.len().max(1)
     }
 
     /// Whether each place has good copies of what it reads beyond its borders.
@@ -422,7 +446,7 @@ impl Fill {
     fn tracker_at(&self, place: usize) -> Option<&Arc<Tracker>> {
         match self.parts.as_slice() {
             [] => Some(&self.tracker).filter(|_| place == self.acc.places_here().start),
-            parts => parts.get(place).map(|(_, tracker)| tracker),
+            parts => parts.get(place.checked_sub(self.first)?).map(|(_, tracker)| tracker),
         }
     }
 }

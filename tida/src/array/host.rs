@@ -83,7 +83,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         if !self.is_parted() {
             return self.read_parts(&cells, count, &self.owned(&cells));
         }
-        let shared = self.shared_call("read_box", Location::caller());
+        // What is everywhere each rank has by itself.
+        let shared = if self.is_everywhere() { None } else { self.shared_call("read_box", Location::caller()) };
         self.start_all()?;
         match shared {
             Some((world, call)) => self.read_ranks(world, call, &cells, count),
@@ -198,6 +199,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         check_values(&cells, count, values.len())?;
         let extent = cells.extent();
         let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
+        if self.is_everywhere() {
+            self.shared_call("write_grown_box", Location::caller());
+        }
         self.start_all()?;
         // Where another rank has the region, it makes the same call.
         for (part, region) in self.parts_of(region) {

@@ -32,10 +32,11 @@ pub use builder::{IntoGhost, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
 pub use fields::Field;
-pub(crate) use ghosts::{Fill, Fillable, fill, give, give_copies};
+pub(crate) use ghosts::{Fill, Fillable, fill, give, give_copies, give_failure};
 pub use ghosts::{GhostFill, fill_ghosts};
 pub(crate) use host::reserve;
 pub use later::BoxValues;
+pub(crate) use ranks::gathered;
 pub use taken::{BoxView, Recorded};
 #[doc(inline)]
 pub use tida_kernels::codec::Format;

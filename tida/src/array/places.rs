@@ -24,7 +24,7 @@ use crate::ranks::World;
 #[derive(Debug)]
 pub(crate) struct Placed<const D: usize> {
     pub parts: Vec<PartOf<D>>,
-    /// Each part is all of the array: places have equal copies of it.
+    /// Each part is all of the array: places have equal copies of it. These are the parts on this rank's places.
     pub everywhere: bool,
     /// What goes from one part to another when ghosts are filled.
     pub routes: Vec<Route>,
@@ -106,9 +106,22 @@ pub(super) fn share_as<const D: usize>(
 }
 
 impl<T: Element, const D: usize> TileArray<T, D> {
-    /// The part on a place; the array itself, if it lies on one.
+    /// The part on a place; the array itself, if it lies on one. What is everywhere has parts on this rank's places.
     pub(crate) fn on(&self, place: usize) -> &TileArray<T, D> {
-        self.parts.get(place).unwrap_or(self)
+        let part = match self.copy_here() {
+            Some(copy) if place < self.acc.all_places() => {
+                let number = place.checked_sub(self.acc.places_here().start);
+                Some(number.and_then(|number| self.parts.get(number)).unwrap_or(copy))
+            }
+            Some(_) => None,
+            None => self.parts.get(place),
+        };
+        part.unwrap_or(self)
+    }
+
+    /// What this rank reads of an array that is everywhere: one of its copies.
+    pub(super) fn copy_here(&self) -> Option<&TileArray<T, D>> {
+        self.parts.first().filter(|_| self.is_everywhere())
     }
 
     /// Whether it lies on the places of an accelerator of several, perhaps on one of them alone.
@@ -129,11 +142,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// The number of the part that has a region, and the region's number there.
     pub(super) fn part_of(&self, region: usize) -> Option<(usize, usize)> {
         let part = self.placed.as_ref().filter(|_| region < self.regions())?.part_of(region)?;
-        Some((part.place, region - part.first))
+        Some((if self.is_everywhere() { 0 } else { part.place }, region - part.first))
     }
 
     /// The parts of this rank.
-    pub(super) fn parts_here(&self) -> Range<usize> {
+    pub(crate) fn parts_here(&self) -> Range<usize> {
+        if self.is_everywhere() {
+            return 0..self.parts.len();
+        }
         let here = self.acc.places_here();
         here.start.min(self.parts.len())..here.end.min(self.parts.len())
     }
@@ -163,6 +179,24 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             true => here.map(|part| (part, region)).collect(),
             false => self.part_of(region).into_iter().filter(|(part, _)| here.contains(part)).collect(),
         }
+    }
+
+    /// The parts of this rank, all cells of which are to be changed, each with that of an array that
+    /// [lies](TileArray::lies_as) alike.
+    pub(crate) fn parts_beside<'a>(
+        &'a mut self,
+        other: &'a TileArray<T, D>,
+    ) -> impl Iterator<Item = (&'a mut TileArray<T, D>, &'a TileArray<T, D>)> {
+        self.written_on_ranks(&self.layout.domain());
+        let here = self.parts_here();
+        self.parts[here.clone()].iter_mut().zip(&other.parts[here])
+    }
+
+    /// Whether places have parts of the same cells of both arrays.
+    pub(crate) fn lies_as(&self, other: &TileArray<T, D>) -> bool {
+        let of = |layout: &Layout<D>| (layout.owned, layout.held);
+        let held = |array: &TileArray<T, D>| array.parts.iter().map(|part| of(&part.layout)).collect::<Vec<_>>();
+        self.is_everywhere() == other.is_everywhere() && held(self) == held(other)
     }
 
     /// Gives all places of an array that is everywhere what the first one has: the cells of a region, or its ghosts
@@ -227,7 +261,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     /// Says that this rank makes a call that all ranks make, if the array lies on several.
-    pub(super) fn shared_call(&self, what: &str, recorded: &Location<'_>) -> Option<(&Arc<World>, u64)> {
+    pub(crate) fn shared_call(&self, what: &str, recorded: &Location<'_>) -> Option<(&Arc<World>, u64)> {
         let world = self.acc.world().filter(|_| self.is_parted())?;
         let call = world.call(format_args!("{what} of {} {:?}", T::TYPE, self.layout.shape), recorded);
         Some((world, call))
@@ -273,7 +307,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// A call from inside a kernel.
     #[track_caller]
-    pub(super) fn start_all(&self) -> Result<(), Error> {
+    pub(crate) fn start_all(&self) -> Result<(), Error> {
         if self.is_parted() { self.acc.flush() } else { Ok(()) }
     }
 
@@ -340,7 +374,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Ok(array)
     }
 
-    /// Puts all of an array on each place of an accelerator.
+    /// Puts all of an array on each place of an accelerator: of several ranks, on those of this one.
     ///
     /// # Errors
     /// Memory that the system does not have.
@@ -354,7 +388,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let parts = acc.places().iter().map(here).collect::<Result<Vec<_>, _>>()?;
         let place = |place: usize| PartOf { place, layout: layout.clone(), first: 0 };
         let placed = Placed {
-            parts: (0..parts.len()).map(place).collect(),
+            parts: acc.places_here().map(place).collect(),
             everywhere: true,
             routes: Vec::new(),
             here: 0..layout.regions.len(),

@@ -27,6 +27,32 @@ fn bytes_of<T: Element>(values: &[T]) -> Bytes {
     bytes
 }
 
+/// The values that bytes are of, as [`bytes_of`] makes them, which another rank has done: so many.
+fn values_of<T: Element>(bytes: &mut Bytes, count: usize) -> impl Iterator<Item = T> {
+    let start = bytes.start();
+    // SAFETY: so many elements were stored there by the rank that has them; the bytes stay borrowed.
+    (0..count).map(move |n| unsafe { T::place(start, count, n).load() })
+}
+
+/// The values that each rank has, those of all in the order of the ranks, in a call of this number that all make; its
+/// own without ranks.
+///
+/// # Errors
+/// What failed, here or on another rank.
+pub(crate) fn gathered<T: Element>(
+    call: Option<(&World, u64)>,
+    own: Result<Vec<T>, Error>,
+    recorded: (&'static str, &'static Location<'static>),
+) -> Result<Vec<T>, Error> {
+    let Some((world, call)) = call else { return own };
+    let mut all = world.gather(call, own.map(|values| bytes_of(&values)), recorded)?;
+    let of = |bytes: &mut Bytes| {
+        let count = bytes.as_slice().len() / T::TYPE.bytes();
+        values_of::<T>(bytes, count).collect::<Vec<T>>()
+    };
+    Ok(all.iter_mut().flat_map(of).collect())
+}
+
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// The values of a box that lies on several ranks, each of which makes this call.
     ///
@@ -52,9 +78,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 let found = format!("{} bytes of rank {rank} for {count} values", bytes.as_slice().len());
                 return Err(Error::new(ErrorKind::Ranks, "read a box", found, "have every rank read the same box"));
             }
-            let start = bytes.start();
-            // SAFETY: so many elements were stored there by the rank that has them.
-            values.extend((0..count).map(|n| unsafe { T::place(start, count, n).load() }));
+            values.extend(values_of::<T>(bytes, count));
         }
         Ok(values)
     }

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use direct::{Direct, carried};
 use ranks::Between;
+pub(super) use ranks::not_given;
 
 use crate::acc::TileAcc;
 use crate::backend::Memory;

@@ -229,6 +229,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ) -> Result<Recorded, Error> {
         outside_kernels("record that values are taken")?;
         self.check_box("take", &cells)?;
+        if let Some(copy) = self.copy_here() {
+            return copy.with_box_later(cells, take);
+        }
         if self.is_parted() {
             self.check_box_here(&cells, "record that values are taken")?;
             return Ok(self.gather_later(None, &cells, take, Location::caller()));

@@ -1,5 +1,7 @@
 //! Views of one region's memory.
 
+use std::panic::Location;
+
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dim, Dimension, IxDyn, ShapeBuilder};
 
 use super::TileArray;
@@ -255,6 +257,9 @@ where
     ) -> Result<R, Error> {
         if let Some((number, of_part)) = self.part_of(region) {
             self.check_here(number, || format!("view region {region}"))?;
+            if self.is_everywhere() {
+                self.shared_call("a view to change values", Location::caller());
+            }
             self.start_all()?;
             let given = self.parts[number].view_mut(of_part, component, part, f)?;
             self.spread(Some(region), part == Part::Grown)?;

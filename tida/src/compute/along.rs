@@ -1,5 +1,6 @@
 //! Sweeps with an order: each cell may read what was written before it on its own line.
 
+use std::ops::Range;
 use std::panic::Location;
 
 use tida_kernels::ir::Access;
@@ -9,11 +10,10 @@ use super::ask::Ask;
 use super::check::{Line, Rule};
 use super::launch::record;
 use super::view::{Checked, InOrder, Mode, Proven};
-use crate::array::{Fill, Fillable, give};
+use crate::array::{Fill, Fillable, give, give_failure};
 use crate::error::{Error, ErrorKind};
 use crate::launch::prepare::Prepared;
 use crate::program::order::Order;
-use crate::ranks::not_on_ranks;
 use crate::sealed::Sealed;
 use crate::tile::{Tile, TileIter};
 
@@ -114,7 +114,7 @@ impl Direction for Backward {
 ///
 /// A line is one thread's work. (Sums along one long line are those of [`scan`](crate::scan()), a sum of all cells is
 /// [`reduce`](crate::reduce()).) Along the axis that
-/// several places have parts of, each waits for the one before it.
+/// several places have parts of, each waits for the one before it, on several ranks too.
 ///
 /// # Errors
 /// Those of [`compute`](crate::compute()); an axis that the arrays do not have; a read of a `&mut` array that is not of
@@ -158,10 +158,6 @@ where
     }
     let infos = args.infos(0);
     refuse_codes::<D, A>(&infos, |found, advice| error(ErrorKind::Argument, found, advice))?;
-    let on_ranks = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.whole.ranks() > 1);
-    if axis == 0 && infos.iter().any(on_ranks) {
-        return Err(not_on_ranks(tried(), "an order along axis 0, of which each rank has a part"));
-    }
     let mut tiles: Vec<Tile<D>> = tiles.by_regions().collect();
     if tiles.iter().any(|tile| tile.grown) {
         let advice = "leave out `.grown(..)`: ghosts before the first cells are read as they are";
@@ -170,35 +166,71 @@ where
     tiles.iter().try_for_each(|tile| tile.is_a_box(|| format!("sweep along axis {axis}")))?;
     let line = Line { axis, backward: O::BACKWARD, fresh: fresh(&infos) };
     tiles.sort_by_key(|tile| line.order::<D>().start(&tile.cells.widen()));
-    let mut place = None;
-    for tile in &tiles {
-        if axis == 0 && place.replace(tile.place) != Some(tile.place) {
-            hand_on::<D, A>(&infos, (O::BACKWARD, tile.place), recorded);
-        }
+    let tile_of = |tile: &Tile<D>| {
         let (infos, hold) = (args.infos(tile.place), || args.hold(tile.place));
-        record::<O, D, _, _>(tile, Rule::Line(line), &infos, hold, kernel.clone(), recorded)?;
-    }
-    Ok(())
+        record::<O, D, _, _>(tile, Rule::Line(line), &infos, hold, kernel.clone(), recorded)
+    };
+    let hands_on = tiles.first().filter(|_| axis == 0).and_then(|tile| HandsOn::of::<D, A>(&infos, tile, recorded));
+    let Some(hands_on) = hands_on else { return tiles.iter().try_for_each(tile_of) };
+    hands_on.each(O::BACKWARD, |place| tiles.iter().filter(|tile| tile.place == place).try_for_each(tile_of))?;
+    // A rank that has none of the cells knows that others write them.
+    tiles.iter().filter(|tile| tile.is_nowhere()).try_for_each(tile_of)
 }
 
-/// Records that a place is given what is before its cells on lines along the first axis, which the place before it has:
-/// places run one after the other there.
-fn hand_on<const D: usize, A: Args<D>>(
-    infos: &Infos<'_, D>,
-    (backward, to): (bool, usize),
+/// A sweep along the first axis over parts that places have: they run one after the other, and each is given what is
+/// before its cells, which the place before it has.
+struct HandsOn {
+    fills: Vec<Fill>,
+    /// The places that have cells of the sweep, of all ranks.
+    places: Range<usize>,
+    /// The number of the call among those that all ranks make.
+    call: u64,
     recorded: &'static Location<'static>,
-) {
-    let bindings = <A::Held as HeldArgs<D>>::BINDINGS.iter();
-    let written = infos.iter().zip(bindings).filter_map(|(info, of)| match info {
-        ArgInfo::Tiled(tiled) if of.access == Access::Write => Some(tiled.whole),
-        _ => None,
-    });
-    let written: Vec<&dyn Fillable> = written.filter(|array| array.places() > 1).collect();
-    let from = if backward { Some(to + 1) } else { to.checked_sub(1) };
-    let has = |from: &usize| written.iter().all(|array| *from < array.places());
-    if let Some(from) = from.filter(has) {
+}
+
+impl HandsOn {
+    /// That of a sweep of which this is a tile; none of arrays that lie on one place.
+    fn of<const D: usize, A: Args<D>>(
+        infos: &Infos<'_, D>,
+        tile: &Tile<D>,
+        recorded: &'static Location<'static>,
+    ) -> Option<HandsOn> {
+        let bindings = <A::Held as HeldArgs<D>>::BINDINGS.iter();
+        let written = infos.iter().zip(bindings).filter_map(|(info, of)| match info {
+            ArgInfo::Tiled(tiled) if of.access == Access::Write => Some(tiled.whole),
+            _ => None,
+        });
+        let written: Vec<&dyn Fillable> = written.filter(|array| array.places() > 1).collect();
+        let first = written.first()?;
+        let (lo, hi) = (tile.all.lo[0], tile.all.hi[0]);
+        let has = |place: &usize| first.planes(*place).is_some_and(|planes| planes.start < hi && lo < planes.end);
+        let mut places = (0..first.places()).filter(has);
+        let start = places.next()?;
+        let places = start..places.last().unwrap_or(start) + 1;
         let fills: Vec<Fill> = written.iter().map(|array| array.as_fill()).collect();
-        give(&fills, (from, to), recorded);
+        let world = fills.first().filter(|_| first.ranks() > 1).and_then(|fill| fill.acc().world());
+        let call = world.map_or(0, |world| world.call(format_args!("sweep_along axis 0 of {lo}..{hi}"), recorded));
+        Some(HandsOn { fills, places, call, recorded })
+    }
+
+    /// Runs `f` for each place in the order of the sweep, once it is recorded what the place is given.
+    ///
+    /// # Errors
+    /// The first one of `f`; other ranks are told of it in place of what they were to be given.
+    fn each(&self, backward: bool, mut f: impl FnMut(usize) -> Result<(), Error>) -> Result<(), Error> {
+        let mut done = Ok(());
+        for number in self.places.clone() {
+            let to = if backward { self.places.start + self.places.end - 1 - number } else { number };
+            let from = if backward { Some(to + 1) } else { to.checked_sub(1) };
+            let pair = from.filter(|from| self.fills.iter().all(|fill| *from < fill.places())).map(|from| (from, to));
+            match (&done, pair) {
+                (Ok(()), Some(pair)) => give(&self.fills, pair, self.call, self.recorded),
+                (Err(error), Some(pair)) => give_failure(&self.fills, pair, self.call, error),
+                (_, None) => {}
+            }
+            done = done.and_then(|()| f(to));
+        }
+        done
     }
 }
 

@@ -22,7 +22,6 @@ use crate::memory::element::{Element, ScalarElement};
 use crate::memory::layout::{Layout, Raw};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{BoxTouch, Tracker};
-use crate::ranks::not_on_ranks;
 use crate::tile::Tile;
 
 /// One argument of a kernel over cells of `D` axes.
@@ -161,10 +160,11 @@ pub(super) fn separate<const D: usize>(infos: &[ArgInfo<'_, D>], tile: &Tile<D>)
     }
 }
 
-/// Refuses what arrays on several ranks are not used with, so that all ranks do, those too that have nothing to do.
+/// Refuses what cannot be an argument beside arrays on several ranks, so that all ranks do, those too that have nothing
+/// to do.
 ///
 /// # Errors
-/// Arrays of other resolutions, and what cannot be an argument.
+/// The first of these.
 pub(super) fn refuse_on_ranks<const D: usize>(
     infos: &[ArgInfo<'_, D>],
     tried: &dyn Fn() -> String,
@@ -172,9 +172,6 @@ pub(super) fn refuse_on_ranks<const D: usize>(
     let on_ranks = |info: &ArgInfo<'_, D>| matches!(info, ArgInfo::Tiled(tiled) if tiled.whole.ranks() > 1);
     if !infos.iter().any(on_ranks) {
         return Ok(());
-    }
-    if infos.iter().any(ArgInfo::has_other_cuts) {
-        return Err(not_on_ranks(tried(), "arguments of other resolutions (`coarse`, `fine`)"));
     }
     let refused = infos.iter().enumerate().find_map(|(n, info)| match info {
         ArgInfo::Refused { found, advice } => Some((n, found, advice)),
@@ -400,13 +397,8 @@ impl<T: Element, const E: usize, const D: usize> Arg<D> for All<'_, T, E> {
         if self.0.is_parted() && !self.0.is_everywhere() {
             return ArgInfo::Refused {
                 found: "an array on several places as a whole (`all`), of which each place has a part alone",
-                advice: match self.0.ranks() {
-                    1 => {
-                        "build it with `.everywhere()`, or `copy_from` it into an array that is: each place has all of \
-                          it then"
-                    }
-                    _ => "build it on each rank for itself (`acc.places()[0]`), where each has one place",
-                },
+                advice: "build it with `.everywhere()`, or `copy_from` it into an array that is: each place has all of \
+                         it then",
             };
         }
         let array = self.0.on(place);

@@ -134,6 +134,9 @@ impl<const D: usize> std::fmt::Debug for CellLists<D> {
 /// the order of the list. Recorded: returns at once. `values` has one value for each entry. The bits do not depend on
 /// the device, nor on how arrays are cut, nor on the number of threads.
 ///
+/// On several places, or ranks, build `values` with [`everywhere`](crate::array::TileArrayBuilder::everywhere): each
+/// reads all of them. Others are copied into such an array first, for which the call waits.
+///
 /// A cell that has no entry keeps its value. For sums of something else than one value an entry, such as weights by the
 /// distance from the cell, go through [`CellLists`] in a kernel of your own.
 ///
@@ -171,6 +174,8 @@ pub fn accumulate<T: Number, const D: usize>(
         let advice = "give one value for each entry, in the order of the list";
         return Err(refused(ErrorKind::Argument, found, advice).recorded_at(recorded));
     }
+    let table = table_of(values)?;
+    let values = table.as_ref().unwrap_or(values);
     for tile in tiles {
         compute(
             &tile,
@@ -187,11 +192,23 @@ pub fn accumulate<T: Number, const D: usize>(
     Ok(())
 }
 
-/// An array of these values, or of one 0.
+/// The values as an array that each place has all of, where none has.
+#[track_caller]
+fn table_of<T: Number>(values: &TileArray<T, 1>) -> Result<Option<TileArray<T, 1>>, Error> {
+    if !values.is_parted() || values.is_everywhere() {
+        return Ok(None);
+    }
+    let alike = TileArray::builder(values.domain_cells()).centering(values.centering());
+    let mut table = alike.everywhere().build(&values.acc)?;
+    table.copy_from(values)?;
+    Ok(Some(table))
+}
+
+/// An array of these values, or of one 0, on each place.
 fn line(acc: &TileAcc, values: &[u32]) -> Result<TileArray<u32, 1>, Error> {
     match values {
-        [] => TileArray::builder([1]).build(acc),
-        _ => TileArray::builder([values.len()]).build_slice(acc, values),
+        [] => TileArray::builder([1]).everywhere().build(acc),
+        _ => TileArray::builder([values.len()]).everywhere().build_slice(acc, values),
     }
 }
 

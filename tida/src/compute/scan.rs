@@ -4,13 +4,16 @@
 //! cells before it, in turn. The sums of whole blocks are a line that is summed in the same way, and what lies before a
 //! block is added to its cells, as the left operand.
 
+use std::panic::Location;
+
 use super::args::all;
 use super::groups::compute_groups;
 use super::launch::compute;
 use super::real::Number;
 use super::reduce::Sum;
-use crate::array::TileArray;
+use crate::array::{Fillable, TileArray, gathered};
 use crate::error::{Error, ErrorKind};
+use crate::grid::GridBox;
 use crate::sealed::Sealed;
 use crate::{group_kernel, kernel};
 
@@ -58,6 +61,9 @@ pub trait Summable: Sized + Sealed {
 ///
 /// `to` takes the sums of the cells of `of`; both have the same shape. Ghosts are neither read nor set.
 ///
+/// Where several [places](crate::TileAcc::places) or ranks have parts of one line, an array of one axis, all are told
+/// the sums of blocks, and the call waits for these. Of arrays of more axes each sums the lines that it has.
+///
 /// The order of additions is fixed, so sums of floats have the same bits on every device, however arrays are cut: in
 /// blocks of 64 cells each cell adds what lies 1, 2, 4, .. 32 cells before it, in turn; the sums of blocks are summed
 /// in the same way. (So they are other bits than those of a loop.)
@@ -76,25 +82,39 @@ pub trait Summable: Sized + Sealed {
 /// ```
 ///
 /// # Errors
-/// Those of [`compute`](crate::compute()); arrays of different shapes. The sums of blocks are read as a whole
-/// ([`all`]), so arrays need room on the device as those do, and lie on one place.
+/// Those of [`compute`](crate::compute()); arrays of different shapes; on several places, arrays of which these have
+/// unlike parts. The sums of blocks are read as a whole ([`all`]), so arrays need room on the device as those do.
 #[track_caller]
 pub fn scan<A: Summable>(_: Sum, kind: Scan, to: &mut A, of: &A) -> Result<(), Error> {
     to.sums(kind, of)
 }
 
+/// The steps of a sum, of arrays of so many axes. Arrays are parts of others here, too: what they own is summed.
+trait Steps: Sized {
+    /// Sums each block of 64 cells; gives the sums of whole blocks as an array of the same place, if there are others.
+    fn blocks(&mut self, of: &Self) -> Result<Option<Self>, Error>;
+    /// Adds to each cell what is before its block, but in the first one. `first` is the row at which `before` begins.
+    fn add(&mut self, before: &Self, first: i64) -> Result<(), Error>;
+    /// Each cell's value in the cell after it, in an array of the same place; 0 in the first one.
+    fn moved(&self) -> Result<Self, Error>;
+}
+
 macro_rules! lines {
-    ($d:literal, $last:literal, $group:tt, |$at:ident, $by:ident| $back:tt, $place:tt) => {
+    (
+        $d:literal, $last:literal, $group:tt,
+        |$at:ident, $by:ident, $first:ident| $back:tt, $place:tt, $end:tt, $before:tt
+    ) => {
         impl<T: Number> Summable for TileArray<T, $d> {
             #[track_caller]
             fn sums(&mut self, kind: Scan, of: &Self) -> Result<(), Error> {
-                let (domain, given) = (self.domain(), of.domain());
-                if domain != given {
-                    let found = format!("sums of {:?} cells, {:?} to sum", domain.hi, given.hi);
-                    let tried = "sum cells up to each one";
-                    return Err(Error::new(ErrorKind::Argument, tried, found, "give both arrays one shape"));
-                }
-                for tile in self.tiles() {
+                sums(self, kind, of, Location::caller())
+            }
+        }
+
+        impl<T: Number> Steps for TileArray<T, $d> {
+            fn blocks(&mut self, of: &Self) -> Result<Option<Self>, Error> {
+                let own = self.layout.owned;
+                for tile in self.tiles().within(own.lo, own.hi) {
                     compute_groups(
                         &tile,
                         $group,
@@ -119,45 +139,153 @@ macro_rules! lines {
                         }),
                     )?;
                 }
-                let mut shape = domain.hi.map(|n| n as usize);
-                if shape[$last] > BLOCK {
-                    shape[$last] /= BLOCK;
-                    let mut blocks = TileArray::<T, $d>::builder(shape).build(self.acc())?;
-                    for tile in blocks.tiles() {
-                        compute(&tile, (&mut blocks, all(&*self)), kernel!(|blocks, sums, $at| {
-                            let $by = 64 * $at[$last] + 63;
-                            blocks[$at] = sums[$place];
-                        }))?;
-                    }
-                    let mut before = blocks.like()?;
-                    before.sums(Scan::Inclusive, &blocks)?;
-                    let (mut lo, hi) = (domain.lo, domain.hi);
-                    lo[$last] += BLOCK as i64;
-                    for tile in self.tiles().within(lo, hi) {
-                        compute(&tile, (&mut *self, all(&before)), kernel!(|sums, before, $at| {
-                            let $by = $at[$last] / 64 - 1;
-                            sums[$at] = before[$place] + sums[$at];
-                        }))?;
-                    }
+                let mut shape = own.extent();
+                shape[$last] = own.hi[$last] as usize / BLOCK - own.lo[$last] as usize / BLOCK;
+                if self.layout.shape[$last] <= BLOCK || shape[$last] == 0 {
+                    return Ok(None);
                 }
-                if kind == Scan::Exclusive {
-                    let mut moved = self.like()?;
-                    let (mut lo, hi) = (domain.lo, domain.hi);
-                    lo[$last] += 1;
-                    for tile in moved.tiles().within(lo, hi) {
-                        compute(&tile, (&mut moved, all(&*self)), kernel!(|moved, sums, $at| {
-                            let $by = $at[$last] - 1;
-                            moved[$at] = sums[$place];
-                        }))?;
-                    }
-                    self.copy_from(&moved)?;
+                let mut blocks = TileArray::<T, $d>::builder(shape).build(self.acc())?;
+                let $first = own.lo[0];
+                for tile in blocks.tiles() {
+                    compute(&tile, (&mut blocks, all(&*self)), kernel!(|blocks, sums, $at| {
+                        let $by = 64 * $at[$last] + 63;
+                        blocks[$at] = sums[$end];
+                    }))?;
+                }
+                Ok(Some(blocks))
+            }
+
+            fn add(&mut self, before: &Self, $first: i64) -> Result<(), Error> {
+                let GridBox { mut lo, hi } = self.layout.owned;
+                lo[$last] = lo[$last].max(BLOCK as i64);
+                for tile in self.tiles().within(lo, hi) {
+                    compute(&tile, (&mut *self, all(before)), kernel!(|sums, before, $at| {
+                        let $by = $at[$last] / 64 - 1;
+                        sums[$at] = before[$before] + sums[$at];
+                    }))?;
                 }
                 Ok(())
+            }
+
+            fn moved(&self) -> Result<Self, Error> {
+                let mut moved = self.like()?;
+                let GridBox { mut lo, hi } = self.layout.owned;
+                lo[$last] += 1;
+                for tile in moved.tiles().within(lo, hi) {
+                    compute(&tile, (&mut moved, all(self)), kernel!(|moved, sums, $at| {
+                        let $by = $at[$last] - 1;
+                        moved[$at] = sums[$place];
+                    }))?;
+                }
+                Ok(moved)
             }
         }
     };
 }
 
-lines!(1, 0, [64], |at, by| [by], [by]);
-lines!(2, 1, [1, 64], |at, by| [0, by], [at[0], by]);
-lines!(3, 2, [1, 1, 64], |at, by| [0, 0, by], [at[0], at[1], by]);
+lines!(1, 0, [64], |at, by, first| [by], [by], [by + first], [by - first]);
+lines!(2, 1, [1, 64], |at, by, first| [0, by], [at[0], by], [at[0] + first, by], [at[0] - first, by]);
+lines!(
+    3,
+    2,
+    [1, 1, 64],
+    |at, by, first| [0, 0, by],
+    [at[0], at[1], by],
+    [at[0] + first, at[1], by],
+    [at[0] - first, at[1], by]
+);
+
+/// Sums lines, wherever arrays lie.
+fn sums<T: Number, const D: usize>(
+    to: &mut TileArray<T, D>,
+    kind: Scan,
+    of: &TileArray<T, D>,
+    recorded: &'static Location<'static>,
+) -> Result<(), Error>
+where
+    TileArray<T, D>: Steps,
+{
+    let error = |kind, found: String, advice: &str| Error::new(kind, "sum cells up to each one", found, advice);
+    let (domain, given) = (to.domain(), of.domain());
+    if domain != given {
+        let found = format!("sums of {:?} cells, {:?} to sum", domain.hi, given.hi);
+        return Err(error(ErrorKind::Argument, found, "give both arrays one shape").recorded_at(recorded));
+    }
+    if !to.lies_as(of) {
+        let found = "arrays of which places have unlike parts".into();
+        let advice = "build one by `like()` of the other, or `copy_from` it into an array that is";
+        return Err(error(ErrorKind::Cuts, found, advice).recorded_at(recorded));
+    }
+    match to.places() {
+        1 if !to.is_parted() => in_lines(to, kind, of),
+        2.. if D == 1 && !to.is_everywhere() => through_places(to, kind, of, recorded),
+        // Each has all of its lines.
+        _ => to.parts_beside(of).try_for_each(|(to, of)| in_lines(to, kind, of)),
+    }
+}
+
+/// Sums lines of which one place has all: those of an array, or of a part of one.
+fn in_lines<T: Number, const D: usize>(to: &mut TileArray<T, D>, kind: Scan, of: &TileArray<T, D>) -> Result<(), Error>
+where
+    TileArray<T, D>: Steps,
+{
+    if let Some(blocks) = to.blocks(of)? {
+        let mut before = blocks.like()?;
+        in_lines(&mut before, Scan::Inclusive, &blocks)?;
+        to.add(&before, to.layout.owned.lo[0])?;
+    }
+    if kind == Scan::Exclusive {
+        let moved = to.moved()?;
+        to.copy_from(&moved)?;
+    }
+    Ok(())
+}
+
+/// Sums one line of which several places have parts: all are told the sums of blocks, for which they wait.
+fn through_places<T: Number, const D: usize>(
+    to: &mut TileArray<T, D>,
+    kind: Scan,
+    of: &TileArray<T, D>,
+    recorded: &'static Location<'static>,
+) -> Result<(), Error>
+where
+    TileArray<T, D>: Steps,
+{
+    let call = to.shared_call("scan", recorded).map(|(world, call)| (world.clone(), call));
+    let told = |own, call| gathered(call, own, ("scan", recorded));
+    // All are recorded before one is waited for.
+    let blocks = to.parts_beside(of).filter_map(|(to, of)| to.blocks(of).transpose()).collect::<Result<Vec<_>, _>>();
+    let own = blocks.and_then(|all| {
+        to.start_all()?;
+        let values = all.iter().map(|blocks| blocks.read_box(blocks.domain())).collect::<Result<Vec<_>, _>>();
+        Ok(values?.concat())
+    });
+    let all = told(own, call.as_ref().map(|(world, call)| (&**world, *call)))?;
+    let mut blocks = TileArray::<T, D>::builder([all.len(); D]).everywhere().build(to.acc())?;
+    blocks.write_box(blocks.domain(), &all)?;
+    let mut before = blocks.like()?;
+    sums(&mut before, Scan::Inclusive, &blocks, recorded)?;
+    to.add(&before, 0)?;
+    if kind == Scan::Inclusive {
+        return Ok(());
+    }
+    // The last sum of a place is the first one of the next.
+    to.start_all()?;
+    let last = |part: &TileArray<T, D>| {
+        let cells = part.layout.owned;
+        part.read_box(GridBox { lo: cells.hi.map(|end| end - 1), ..cells })
+    };
+    let here = to.parts_here();
+    let own = to.parts[here.clone()].iter().map(last).collect::<Result<Vec<_>, _>>().map(|values| values.concat());
+    let lasts = told(own, call.as_ref().map(|(world, _)| (&**world, world.next())))?;
+    for number in here {
+        let part = &mut to.parts[number];
+        let mut moved = part.moved()?;
+        if let Some(last) = number.checked_sub(1).and_then(|before| lasts.get(before)) {
+            let cells = part.layout.owned;
+            moved.write_box(GridBox { hi: cells.lo.map(|first| first + 1), ..cells }, &[*last])?;
+        }
+        part.copy_from(&moved)?;
+    }
+    Ok(())
+}

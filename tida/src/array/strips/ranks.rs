@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Carried;
 use crate::acc::TileAcc;
+use crate::error::Error;
 use crate::memory::node::{Node, Work};
 use crate::memory::transport::{Letter, Message};
 use crate::ranks::{Parcel, Slot, World};
@@ -30,6 +31,22 @@ impl Drop for Posted {
     }
 }
 
+/// That of a pair of places of two ranks, in a call of this number.
+fn slot_of(acc: &TileAcc, (from, to): (usize, usize), call: u64) -> Slot {
+    // Numbers of places in a rank, one beside the other.
+    let places = acc.places_here().len();
+    Slot { call, lane: ((from % places) * places + to % places) as u64 }
+}
+
+/// Tells the rank of the second place why the first one does not give it what it waits for, if that one is here, and
+/// the other is not.
+pub fn not_given(acc: &TileAcc, (from, to): (usize, usize), call: u64, error: &Error) {
+    let here = acc.places_here();
+    if let Some(world) = acc.world().filter(|_| here.contains(&from) && !here.contains(&to)) {
+        world.fail(acc.rank_of(to), slot_of(acc, (from, to), call), error);
+    }
+}
+
 /// A message between places of two ranks.
 pub(super) struct Between<'a> {
     world: &'a Arc<World>,
@@ -49,10 +66,9 @@ impl<'a> Between<'a> {
         message: &Arc<dyn Message>,
         recorded: &'static Location<'static>,
     ) -> Option<Between<'a>> {
-        let (here, world) = (acc.places_here(), acc.world()?);
+        let world = acc.world()?;
         let rank = [from, to].map(|place| acc.rank_of(place)).into_iter().find(|rank| *rank != world.rank())?;
-        // Numbers of places in a rank, one beside the other.
-        let slot = Slot { call, lane: ((from % here.len()) * here.len() + to % here.len()) as u64 };
+        let slot = slot_of(acc, (from, to), call);
         Some(Between { world, slot, rank, message: message.clone(), recorded })
     }
 
