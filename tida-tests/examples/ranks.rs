@@ -8,7 +8,7 @@ use tida::prelude::*;
 use tida::{Ranks, Result};
 use tida_tests::calls::calls;
 use tida_tests::ranks::{alone, program};
-use tida_tests::several::Dice;
+use tida_tests::several::{Dice, value};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -16,8 +16,10 @@ fn main() -> ExitCode {
     let done = match arguments.as_slice() {
         ["bits", programs] => bits(programs.parse().unwrap_or(1)),
         ["fails", how] => fails(how),
+        ["save", path] => checkpoint(path, true),
+        ["restore", path] => checkpoint(path, false),
         _ => {
-            eprintln!("usage: ranks bits PROGRAMS | ranks fails HOW");
+            eprintln!("usage: ranks bits PROGRAMS | ranks save FILE | ranks restore FILE | ranks fails HOW");
             return ExitCode::FAILURE;
         }
     };
@@ -45,6 +47,26 @@ fn bits(programs: u64) -> Result<()> {
     }
     if acc.rank() == 0 {
         println!("{programs} programs on {} ranks give the bits of one process", acc.ranks());
+    }
+    Ok(())
+}
+
+/// Saves a checkpoint, or restores it and compares it with what was saved.
+fn checkpoint(path: &str, saves: bool) -> Result<()> {
+    let acc = TileAcc::builder().ranks(Ranks::Mpi).threads(1).build()?;
+    let value = |at: [usize; 3]| value(at, 5);
+    let mut u = TileArray::<f64, 3>::builder([26, 11, 70]).regions([2, 1, 2]).ghost(1).build(&acc)?;
+    let mut near = TileArray::<f64, 3>::builder([9, 4, 3]).everywhere().build(&acc)?;
+    if saves {
+        u.fill(value)?;
+        near.fill(value)?;
+        return tida::save(path, &[("u", &u), ("near", &near)]);
+    }
+    tida::restore(path, &mut [("u", &mut u), ("near", &mut near)])?;
+    for u in [&u, &near] {
+        let [_, rows, columns] = u.shape();
+        let expected = (0..u.domain().cells()).map(|n| value([n / columns / rows, n / columns % rows, n % columns]));
+        assert!(u.read_box(u.domain())?.into_iter().eq(expected), "other values on rank {}", acc.rank());
     }
     Ok(())
 }

@@ -138,8 +138,8 @@ pub fn fail_often(options: &Options) -> Result<()> {
     if wrong > 0 { Err(format!("{wrong} runs did not end as they should")) } else { Ok(()) }
 }
 
-/// Three ranks write files that five and one read; where one rank is killed, whole snapshots alone count, and the next
-/// program goes on after them.
+/// Three ranks write a checkpoint and stores that five and one read; where one rank is killed, whole snapshots alone
+/// count, and the next program goes on after them.
 fn files() -> Result<()> {
     let folder = target().join("tmp/ranks-files");
     let _ = std::fs::remove_dir_all(&folder);
@@ -149,6 +149,13 @@ fn files() -> Result<()> {
         program.arg(what[0]).arg(&folder).args(&what[1..]);
         program
     };
+    let checkpoint = |ranks: usize, what: &str| {
+        let mut program = mpirun(ranks, "ranks");
+        program.arg(what).arg(folder.join("checkpoint.npz"));
+        program
+    };
+    run(&mut checkpoint(3, "save"))?;
+    [5, 1].into_iter().try_for_each(|ranks| run(&mut checkpoint(ranks, "restore")))?;
     run(&mut of(3, &["write", "10"]))?;
     [5, 1].into_iter().try_for_each(|ranks| run(&mut of(ranks, &["read"])))?;
     for (rank, time) in KILLS {
