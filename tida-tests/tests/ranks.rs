@@ -244,6 +244,37 @@ fn what_is_sent_goes_before_what_is_computed_next() {
     assert_eq!(seen, [true, true], "the second rank computes before it sends");
 }
 
+/// Where the thread that sends has no core of its own, nothing is computed with planes of neighbours before a rank's
+/// own are sent.
+#[test]
+fn planes_are_taken_once_those_of_a_rank_are_sent() {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let ranks = FakeRank::all(2, 16, 0).into_iter().map(|rank| rank.slow_sends(500));
+    let seen = std::thread::scope(|scope| {
+        let of = |rank: FakeRank| {
+            scope.spawn(move || {
+                let sends = rank.clone();
+                let acc = TileAcc::builder().device(Device::Cpu).threads(threads).fake_ranks(rank).build().unwrap();
+                let mut u = TileArray::<f64, 2>::builder([8, 8]).ghost(1).build(&acc).unwrap();
+                u.fill(|[i, j]| (8 * i + j) as f64).unwrap();
+                let mut seen = Vec::new();
+                for _ in 0..4 {
+                    let (say, hear) = std::sync::mpsc::channel();
+                    let sends = sends.clone();
+                    u.fill_ghosts().unwrap();
+                    u.with_box_later(u.cells_here(), move |_| say.send(sends.being_sent()).unwrap()).unwrap();
+                    acc.sync().unwrap();
+                    seen.push(hear.recv().unwrap());
+                }
+                seen
+            })
+        };
+        let threads: Vec<_> = ranks.map(of).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(seen, [[0; 4]; 2], "messages are still being sent when the next work begins");
+}
+
 /// Ranks of one host take its devices in turn, and those on one device share its memory.
 #[test]
 fn ranks_of_a_host_share_its_devices() {

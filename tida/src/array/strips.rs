@@ -269,7 +269,7 @@ pub(super) fn exchange(
     }
     let (direct, kept) = Direct::of(acc, (arrays, leaves), &pairs, recorded);
     // All that is given is recorded first, so that no place waits for what is not recorded.
-    let mut given = Vec::new();
+    let (mut given, mut sent) = (Vec::new(), Vec::new());
     for (from, to) in pairs.into_iter().filter(|pair| !direct.pairs.contains(pair)) {
         let (give, take) = carried(arrays, (from, to));
         let bytes: Vec<usize> = take.iter().map(|(strips, _)| strips.given().bytes).collect();
@@ -279,12 +279,11 @@ pub(super) fn exchange(
             (Some(giver), Some(taker), _) => (record_give(giver, give, &message, recorded), taker),
             (Some(giver), None, Some(between)) => {
                 let node = record_give(giver, give, &message, recorded);
-                between.record_send(giver, &take, &node);
+                sent.push(between.record_send(giver, &take, &node));
                 continue;
             }
             (None, Some(taker), Some(between)) => {
-                let node = between.record_arrival(taker, &take);
-                given.push((node, taker, take, message));
+                given.push((vec![between.record_arrival(taker, &take)], taker, take, message));
                 continue;
             }
             _ => continue,
@@ -294,11 +293,15 @@ pub(super) fn exchange(
             Some(StripFault::MissingWait) => Arc::new(Handed::of(bytes.into_iter().map(Letter::new).collect())),
             _ => message,
         };
-        given.push((node, taker, take, message));
+        given.push((vec![node], taker, take, message));
     }
     direct.record(acc, arrays, fault, recorded);
-    for (node, taker, take, message) in given {
-        record_take(taker, take, message, &node, recorded);
+    for (mut after, taker, take, message) in given {
+        // Who computes on keeps the thread that sends from its core, if it has no other; and others wait for what that
+        // sends.
+        let waits = acc.world().is_some_and(|world| !world.has_core()) && taker.core().device.is_none();
+        after.extend(sent.iter().filter(|_| waits).cloned());
+        record_take(taker, take, message, &after, recorded);
     }
     drop(kept);
     Filled(direct)
@@ -443,12 +446,12 @@ unsafe fn add_batch(all: &Batch, some: &Batch, from: *const u8, to: *mut u8) {
     }
 }
 
-/// Records that a message is taken, once the node that makes it has ended.
+/// Records that a message is taken, once the node that makes it has ended, and the others of these.
 fn record_take(
     place: &TileAcc,
     take: Vec<Carried>,
     message: Arc<dyn Message>,
-    given: &Arc<Node>,
+    after: &[Arc<Node>],
     recorded: &'static Location<'static>,
 ) {
     let touched = touches(&take, |s| s.taken(), Mode::Update);
@@ -465,7 +468,7 @@ fn record_take(
             Ok(())
         }))
     };
-    place.record_node("fill_ghosts: take", recorded, &touched, std::slice::from_ref(given), work);
+    place.record_node("fill_ghosts: take", recorded, &touched, after, work);
     drop(kept);
 }
 

@@ -16,6 +16,22 @@ pub struct FakeRank {
     seed: u64,
     /// Ranks of a host.
     a_host: usize,
+    /// Looks that a message takes to be sent, and those that are.
+    slow: u64,
+    sends: Sends,
+}
+
+/// A message that is being sent: its tag, the looks that it still takes, and what is held until then.
+type Sending = (u64, u64, Box<dyn Parcel>);
+
+/// Messages that are being sent.
+#[derive(Clone, Default)]
+struct Sends(Arc<Mutex<Vec<Sending>>>);
+
+impl std::fmt::Debug for Sends {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(lock(&self.0).iter().map(|(tag, looks, _)| (tag, looks))).finish()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +63,8 @@ impl FakeRank {
             aborted: Arc::clone(&aborted),
             late,
             a_host: ranks.max(1),
+            slow: 0,
+            sends: Sends::default(),
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(rank as u64),
         };
         (0..ranks).map(of).collect()
@@ -56,6 +74,17 @@ impl FakeRank {
     pub fn hosts_of(mut self, ranks: usize) -> FakeRank {
         self.a_host = ranks.max(1);
         self
+    }
+
+    /// As one whose messages take so many looks to be sent, though they are there before.
+    pub fn slow_sends(mut self, looks: u64) -> FakeRank {
+        self.slow = looks;
+        self
+    }
+
+    /// How many messages with values are being sent.
+    pub fn being_sent(&self) -> usize {
+        lock(&self.sends.0).iter().filter(|(tag, ..)| *tag > 0).count()
     }
 
     fn roll(&mut self, sides: u64) -> u64 {
@@ -83,6 +112,9 @@ impl Transport for FakeRank {
         let late = self.late + 1;
         let letter = Letter { from: self.rank, tag, late: self.roll(late), bytes: parcel.bytes().to_vec() };
         lock(&self.all[to]).letters.push(letter);
+        if self.slow > 0 {
+            lock(&self.sends.0).push((tag, self.slow, parcel));
+        }
         Ok(())
     }
 
@@ -97,8 +129,16 @@ impl Transport for FakeRank {
         Ok(Some(Bytes::of(&inbox.letters.remove(first).bytes)))
     }
 
-    fn sending(&mut self) -> Result<usize, String> {
-        Ok(0)
+    fn under_way(&mut self) -> Result<usize, String> {
+        let mut sends = lock(&self.sends.0);
+        sends.iter_mut().for_each(|(_, looks, _)| *looks -= 1);
+        let (under_way, sent): (Vec<_>, Vec<_>) = sends.drain(..).partition(|(_, looks, _)| *looks > 0);
+        *sends = under_way;
+        let count = sends.len();
+        drop(sends);
+        // Work may begin by this.
+        drop(sent);
+        Ok(count)
     }
 
     fn abort(&mut self, why: &str) {

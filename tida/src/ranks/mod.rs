@@ -18,7 +18,7 @@ pub use transport::{Host, Parcel};
 
 use std::fmt::Display;
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -55,6 +55,8 @@ pub(crate) struct World {
     host: Host,
     /// Calls that concern all ranks so far.
     calls: AtomicU64,
+    /// The thread that sends and receives has a core beside the threads that compute.
+    has_core: AtomicBool,
     post: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -119,7 +121,19 @@ impl World {
         let (rank, ranks, host) =
             opened.recv().map_err(|_| cannot_start("a panic of its thread", "report this")).flatten()?;
         let thread = Mutex::new(Some(thread));
-        Ok(Arc::new(World { rank, ranks, host, calls: AtomicU64::new(0), post, thread }))
+        let (calls, has_core) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Arc::new(World { rank, ranks, host, calls, has_core, post, thread }))
+    }
+
+    /// Says whether this rank has more cores than threads that compute.
+    pub fn has_cores(&self, more: bool) {
+        self.has_core.store(more, Ordering::Relaxed);
+    }
+
+    /// Whether the thread that sends and receives has a core of its own: else what is sent comes along only while no
+    /// other thread computes.
+    pub fn has_core(&self) -> bool {
+        self.has_core.load(Ordering::Relaxed)
     }
 
     /// The number of this rank.

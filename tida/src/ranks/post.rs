@@ -74,6 +74,8 @@ pub(super) struct Post {
     calls: u64,
     failed: HashMap<(usize, u64), Error>,
     byes: Vec<Option<Bye>>,
+    /// Pieces are on their way, which come along when the thread looks.
+    under_way: bool,
     left: bool,
     dead: Option<Error>,
     closed: bool,
@@ -83,8 +85,24 @@ impl Post {
     pub fn new(transport: Box<dyn Transport>, commands: Receiver<Command>, timeout: Option<Duration>) -> Post {
         let byes = vec![None; transport.ranks()];
         let (expected, own, theirs, failed) = Default::default();
-        let (last, calls, left, dead, closed) = (None, 0, false, None, false);
-        Post { transport, commands, timeout, expected, own, theirs, last, calls, failed, byes, left, dead, closed }
+        let (last, dead, calls) = (None, None, 0);
+        let (under_way, left, closed) = (false, false, false);
+        Post {
+            transport,
+            commands,
+            timeout,
+            expected,
+            own,
+            theirs,
+            last,
+            calls,
+            failed,
+            byes,
+            under_way,
+            left,
+            dead,
+            closed,
+        }
     }
 
     /// Serves until all ranks have taken leave.
@@ -119,12 +137,13 @@ impl Post {
 
     /// Waits a moment if nothing happens: the longer nothing has, the longer.
     fn rest(&mut self, idle: u32) {
-        const LOOKS: u32 = 64;
+        // While pieces are on their way they come along by looks: the other rank is at it too.
+        const LOOKS: [u32; 2] = [64, 4096];
         if idle == 0 {
             return;
         }
-        let waits = !self.expected.is_empty() || self.left;
-        if waits && idle < LOOKS {
+        let waits = self.under_way || !self.expected.is_empty() || self.left;
+        if waits && idle < LOOKS[usize::from(self.under_way)] {
             return std::thread::yield_now();
         }
         let most = if waits { 50 } else { 500 };
@@ -145,7 +164,7 @@ impl Post {
         }
         let me = self.transport.rank();
         let all = || self.byes.iter().enumerate().all(|(rank, bye)| rank == me || bye.is_some());
-        self.dead.is_some() || (self.expected.is_empty() && all() && matches!(self.transport.sending(), Ok(0)))
+        self.dead.is_some() || (self.expected.is_empty() && all() && matches!(self.transport.under_way(), Ok(0)))
     }
 
     fn obey(&mut self, command: Command) {
@@ -231,7 +250,7 @@ impl Post {
                 None => n += 1,
             }
         }
-        self.transport.sending()?;
+        self.under_way = self.transport.under_way()? > 0;
         Ok(moved)
     }
 

@@ -39,8 +39,8 @@ pub trait Transport {
     fn send(&mut self, to: usize, tag: u64, parcel: Box<dyn Parcel>) -> Result<(), String>;
     /// The next piece of a rank, or of any one, of this tag, if it is there.
     fn receive(&mut self, from: Option<usize>, tag: u64) -> Result<Option<Bytes>, String>;
-    /// Lets go of what is sent; gives how many pieces are still on their way.
-    fn sending(&mut self) -> Result<usize, String>;
+    /// Lets go of what is sent; gives how many pieces are still on their way, from this rank or to it.
+    fn under_way(&mut self) -> Result<usize, String>;
     /// Ends all ranks.
     fn abort(&mut self, why: &str);
     /// Why another rank has ended all, where that does not end this process.

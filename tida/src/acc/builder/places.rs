@@ -122,7 +122,9 @@ impl TileAccBuilder {
         let shared = match &world {
             Some(world) => {
                 let call = world.call(format_args!("an accelerator of {} places a rank", places.len()), recorded);
-                Some(threads_of(world, call, recorded)?)
+                let shared = threads_of(world, call, recorded)?;
+                world.has_cores(shared > asked.unwrap_or(shared));
+                Some(shared)
             }
             None => None,
         };

@@ -9,11 +9,26 @@ use crate::error::Error;
 use crate::memory::node::{Node, Work};
 use crate::memory::transport::{Letter, Message};
 use crate::ranks::{Parcel, Slot, World};
+use crate::record::driver::Core;
 
 /// A letter that goes to another rank.
 struct Posted {
     letter: Option<Letter>,
     bytes: usize,
+    /// Held until it is sent.
+    _sent: Arc<Sent>,
+}
+
+/// What ends a node once all letters that hold it are sent, or will not be.
+struct Sent {
+    core: Arc<Core>,
+    node: Arc<Node>,
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        self.core.arrived(&self.node, Ok(()));
+    }
 }
 
 impl Parcel for Posted {
@@ -73,19 +88,25 @@ impl<'a> Between<'a> {
     }
 
     /// Records that the message goes to the other rank, or why it does not, once the node that makes it has ended.
-    pub fn record_send(self, place: &TileAcc, give: &[Carried], made: &Arc<Node>) {
+    /// Gives a node that ends when it is sent.
+    pub fn record_send(self, place: &TileAcc, give: &[Carried], made: &Arc<Node>) -> Arc<Node> {
         let Between { world, slot, rank: to, message, recorded } = self;
         let sizes: Vec<usize> = give.iter().map(|(strips, _)| strips.given().bytes).collect();
         let (world, core) = (world.clone(), place.core().clone());
+        let node = core.expect("fill_ghosts: sent", recorded);
+        let sent = Arc::new(Sent { core: core.clone(), node: node.clone() });
         let work = Work::Sends(Box::new(move |node, failure| {
             let made = failure.map_or_else(|| message.receive(), Err);
-            let sent = made.inspect_err(|error| world.fail(to, slot, error)).map(|letters| {
-                let posted = |(letter, bytes)| Box::new(Posted { letter: Some(letter), bytes }) as Box<dyn Parcel>;
+            let handed = made.inspect_err(|error| world.fail(to, slot, error)).map(|letters| {
+                let posted = |(letter, bytes)| -> Box<dyn Parcel> {
+                    Box::new(Posted { letter: Some(letter), bytes, _sent: sent.clone() })
+                };
                 world.send(to, slot, letters.into_iter().zip(sizes).map(posted).collect());
             });
-            core.finish(node, sent)
+            core.finish(node, handed)
         }));
         place.record_node("fill_ghosts: send", recorded, &[], std::slice::from_ref(made), work);
+        node
     }
 
     /// A node that ends when the message of the other rank is there.

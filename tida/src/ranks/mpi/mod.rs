@@ -254,7 +254,7 @@ impl Transport for OverMpi {
         Ok(piece)
     }
 
-    fn sending(&mut self) -> Result<usize, String> {
+    fn under_way(&mut self) -> Result<usize, String> {
         let mut n = 0;
         while n < self.sends.len() {
             let mut request = self.sends[n].0;
@@ -265,7 +265,7 @@ impl Transport for OverMpi {
                 n += 1;
             }
         }
-        Ok(self.sends.len())
+        Ok(self.sends.len() + self.receives.len())
     }
 
     fn abort(&mut self, why: &str) {
