@@ -7,7 +7,7 @@
 use std::fs;
 
 use crate::Result;
-use crate::shell::{command, library, read, run, target};
+use crate::shell::{command, libraries, read, run, target};
 
 /// The forms with vectors that are longer than those of every processor.
 const FORMS: [&str; 2] = ["with_avx2", "with_avx512"];
@@ -21,11 +21,11 @@ pub fn compare(build: &str) -> Result<()> {
         println!("   not on this processor: the forms that are looked at are those of x86-64");
         return Ok(());
     }
-    let tida = library(build)?;
+    let tida = libraries(build, &["tida"])?;
     let (program, file) = (target().join("native"), target().join("native.s"));
     let mut rustc = command("rustc --edition 2024 --crate-name native benches/native/main.rs");
     rustc.args(AS_RELEASED).arg("-o").arg(&program).arg(format!("--emit=link,asm={}", file.display()));
-    run(rustc.args(tida.named("tida")))?;
+    run(rustc.args(tida))?;
     let assembly = fs::read_to_string(&file).map_err(|e| format!("tried to read {}; found: {e}", file.display()))?;
     let told = read(&mut std::process::Command::new(program))?;
     for line in told.lines() {

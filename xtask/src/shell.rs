@@ -52,30 +52,25 @@ pub fn read(command: &mut Command) -> Result<String> {
     }
 }
 
-/// The library as cargo has built it, for programs that cargo does not build.
-pub struct Library {
-    file: PathBuf,
-}
-
-impl Library {
-    /// What tells rustc and rustdoc where the library is, by this name, and what it is made of.
-    pub fn named(&self, name: &str) -> [String; 4] {
-        let dependencies = target().join("debug/deps");
-        let (file, dependencies) = (self.file.display(), dependencies.display());
-        ["--extern".into(), format!("{name}={file}"), "-L".into(), format!("dependency={dependencies}")]
-    }
-}
-
-/// Builds with cargo, and finds the library `tida` among what is built.
-pub fn library(build: &str) -> Result<Library> {
+/// Builds with cargo. Gives what tells rustc and rustdoc where these libraries of the build are, and what they are made
+/// of, for programs that cargo does not build.
+pub fn libraries(build: &str, names: &[&str]) -> Result<Vec<String>> {
     let built = read(command(build).arg("--message-format=json-render-diagnostics"))?;
-    let of_tida = |line| {
-        let message = serde_json::from_str::<Value>(line).ok()?;
-        let files = message["filenames"].as_array().filter(|_| message["target"]["name"] == "tida")?;
-        files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".rlib")).map(PathBuf::from)
-    };
-    let file = built.lines().filter_map(of_tida).next_back();
-    file.map(|file| Library { file }).ok_or_else(|| format!("`{build}` built no library of tida"))
+    let mut arguments = vec!["-L".into(), format!("dependency={}", target().join("debug/deps").display())];
+    for name in names {
+        let file = built.lines().filter_map(|line| library(line, name)).next_back();
+        let file = file.ok_or_else(|| format!("`{build}` built no library `{name}`"))?;
+        arguments.extend(["--extern".into(), format!("{name}={file}")]);
+    }
+    Ok(arguments)
+}
+
+/// The file of this library, if cargo tells of it in this line.
+fn library(line: &str, name: &str) -> Option<String> {
+    let message = serde_json::from_str::<Value>(line).ok()?;
+    let target = message["target"]["name"].as_str()?;
+    let files = message["filenames"].as_array().filter(|_| target.replace('-', "_") == name)?;
+    files.iter().filter_map(Value::as_str).find(|file| file.ends_with(".rlib")).map(str::to_owned)
 }
 
 /// Runs a program that is to fail, and to say this.
@@ -114,6 +109,14 @@ fn shown(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn libraries_are_found_by_their_names() {
+        let line = r#"{ "target": { "name": "tida-io" }, "filenames": ["/t/libtida_io.rmeta", "/t/libtida_io.rlib"] }"#;
+        assert_eq!(library(line, "tida_io").as_deref(), Some("/t/libtida_io.rlib"));
+        assert_eq!(library(line, "tida"), None);
+        assert_eq!(library("no message", "tida"), None);
+    }
 
     #[test]
     fn a_program_fails_if_it_ends_badly_and_says_so() {

@@ -69,17 +69,34 @@ fn problem(file: &str, text: &str, link: &str) -> Option<String> {
     (!there.contains(anchor)).then(|| format!("{file}: {link}: there is no such heading"))
 }
 
-/// What is wrong with lines `{{#include file:anchor}}` of the guide.
-fn missing_include(file: &str, text: &str) -> Vec<String> {
-    let wrong = |said: &str| {
-        let (path, name) = said.split_once(':').unwrap_or((said, ""));
-        let included = std::fs::read_to_string(root().join(file).parent().unwrap().join(path)).unwrap_or_default();
-        let marks = ["ANCHOR", "ANCHOR_END"].map(|mark| format!("<!-- {mark}: {name} -->"));
-        (included.is_empty() || !name.is_empty() && !marks.iter().all(|mark| included.contains(mark)))
-            .then(|| format!("{file}: there is no {said} to include"))
-    };
-    let included = |line: &'_ str| wrong(line.strip_prefix("{{#include ")?.strip_suffix("}}")?);
-    text.lines().filter_map(included).collect()
+/// What is included for `file:anchor` of a line `{{#include file:anchor}}`.
+fn included(file: &str, said: &str) -> Option<String> {
+    let (path, name) = said.split_once(':').unwrap_or((said, ""));
+    let text = std::fs::read_to_string(root().join(file).parent().unwrap().join(path)).ok()?;
+    if name.is_empty() {
+        return Some(text);
+    }
+    let (_, rest) = text.split_once(&format!("<!-- ANCHOR: {name} -->"))?;
+    Some(rest.split_once(&format!("<!-- ANCHOR_END: {name} -->"))?.0.to_owned())
+}
+
+/// What is wrong with lines `{{#include file:anchor}}` of the guide: there is no such text, or it has named links that
+/// this page does not say the targets of, or links that lead from where it stands.
+fn wrong_includes(file: &str, text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    for said in text.lines().filter_map(|line| line.strip_prefix("{{#include ")?.strip_suffix("}}")) {
+        let Some(part) = included(file, said) else {
+            problems.push(format!("{file}: there is no {said} to include"));
+            continue;
+        };
+        let prose = without_code(&part);
+        let whole = format!("{}\n{prose}", without_code(text));
+        problems
+            .extend(unnamed(&whole).iter().map(|name| format!("{file}: nothing says where [{name}] of {said} leads")));
+        let relative = targets(&prose).into_iter().filter(|link| !link.contains("://") && !link.starts_with('#'));
+        problems.extend(relative.map(|link| format!("{file}: {said} has the link {link}: give it a name")));
+    }
+    problems
 }
 
 #[test]
@@ -89,7 +106,7 @@ fn links_in_the_documents_lead_somewhere() {
         let prose = without_code(&text);
         problems.extend(targets(&prose).iter().filter_map(|link| problem(&path, &text, link)));
         problems.extend(unnamed(&prose).iter().map(|name| format!("{path}: nothing says where [{name}] leads")));
-        problems.extend(missing_include(&path, &text));
+        problems.extend(wrong_includes(&path, &text));
     }
     none_of(problems);
 }
@@ -121,7 +138,11 @@ fn links_and_headings_are_found() {
     assert!(problem("README.md", text, "#a-b-c").is_none() && problem("README.md", text, "#m").is_some());
     assert!(problem("README.md", text, "docs/ENVIRONMENT.md#no-such-heading").is_some());
     assert!(problem("docs/ENVIRONMENT.md", text, "README.md").is_some());
-    let include = |said: &str| missing_include("docs/guide/src/speed.md", &format!("{{{{#include {said}}}}}"));
-    assert!(include("../../KERNELS.md:all").is_empty() && include("../../KERNELS.md").is_empty());
+    let include =
+        |said: &str| wrong_includes("docs/guide/src/speed.md", &format!("[0028]: a.md\n{{{{#include {said}}}}}"));
+    assert_eq!(include("../../KERNELS.md:all"), Vec::<String>::new());
     assert!(include("../../KERNELS.md:none").len() == 1 && include("none.md").len() == 1);
+    // Its links lead from the folder that it stands in, and the named ones are for this page to say.
+    assert!(include("../../ENVIRONMENT.md:all").iter().any(|problem| problem.contains("[0076]")));
+    assert!(include("../../GALLERY.md").iter().any(|problem| problem.contains("give it a name")));
 }
