@@ -42,7 +42,7 @@ pub(crate) fn unpacked(rank: usize, bytes: &[u8]) -> Result<Vec<u8>> {
         }
         _ => {
             let found = format!("bytes of rank {rank} that say nothing");
-            Err(Error::new(ErrorKind::Ranks, "work on files with other ranks", found, "report this"))
+            Err(Error::new(ErrorKind::Ranks, "work on files with other ranks", found, "report this as a bug of tida"))
         }
     }
 }

@@ -207,7 +207,9 @@ impl RegionSink for Sink {
         let head = Head::new(arrays, &self.writer, &tried)?;
         let folder = path.with_extension("");
         fs::metadata(&folder).map_err(|e| Error::io(&*tried, e))?;
-        let no_process = |_| Error::format(&*tried, format!("the process {told:?} of the first rank"), "report this");
+        let no_process = |_| {
+            Error::format(&*tried, format!("the process {told:?} of the first rank"), "report this as a bug of tida")
+        };
         let process = told.parse().map_err(no_process)?;
         let (done, open) = (Mutex::default(), Mutex::default());
         self.state = Some(State { folder, head, process, done, open, _lock: None });

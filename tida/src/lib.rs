@@ -11,9 +11,9 @@
 //!   happens in one cell `at`: it writes arrays at `at`, and reads them there and around it. It is compiled Rust, and
 //!   tida also sees its source. So tida knows what a kernel reads before it runs, and can run it on a GPU too.
 //!   [`reduce()`] makes one value from all cells.
-//! - **Accelerators.** A [`TileAcc`] runs the work: on all cores, on an NVIDIA GPU, on an OpenCL device, or on the CPU
-//!   and a device at once. Data moves by itself, when and where it is needed; arrays that do not fit the device stream
-//!   through it.
+//! - **Accelerators.** A [`TileAcc`] runs the work: on all cores, on an NVIDIA GPU, on an OpenCL device, on the CPU and
+//!   a device at once, or on several devices. Data moves by itself, when and where it is needed; arrays that do not fit
+//!   the device stream through it.
 //! - **Recorded work.** [`compute()`], [`fill_ghosts`] and copies record work and return. It runs once what it depends
 //!   on has run.
 //! - **Results.** A result is there when the host reads it: [`TileArray::read_box`], [`reduce()`], [`Scalar::get`] and
@@ -77,8 +77,12 @@
 //! | grids of half and double the resolution | [`coarse`], [`fine`] |
 //! | loops over what a mask leaves | [`ActiveBlocks`], [`TileIter::active`] |
 //! | sums, extremes, scalars that no one waits for | [`reduce()`], [`reduce_later`], [`dot`], [`norm`], [`axpy`] |
+//! | cells in an order along an axis, relaxation in place | [`sweep_along`], [`sweep_colour`] |
+//! | sums up to each cell, sums of the values of a list | [`scan`], [`accumulate`] |
+//! | boundaries by kernels | [`fill_ghosts_with`] |
 //! | cells that exchange values through shared memory | [`compute_groups`], [`group_kernel!`] |
 //! | choosing a device, threads and limits | [`TileAcc::builder`], [`Device`] |
+//! | several devices, several processes | [`TileAccBuilder::devices`], [`TileAccBuilder::ranks`] |
 //! | arrays in fewer bits | [`Format`], [`array::TileArrayBuilder::storage`] |
 //! | what tida made of a kernel, what ran when | [`explain`], [`explain_tile`], [`kernels`], [`Stats`], [`Timeline`] |
 //! | kernels made elsewhere, devices that are not there | [`compute::PtxKernel`], [`SimDevice`], [`SimCluster`] |

@@ -102,7 +102,8 @@ const GALLERY: &[Shown] = &[
     animated(
         "euler",
         "--size 160 --steps 200",
-        "A gas in four quadrants of different states, which run into one another: its density.",
+        "A gas in four quadrants of different states, which run into one another: its density. The world is periodic, so \
+         they meet at the edges of the picture too.",
     ),
     shown(
         "fdtd2d",

@@ -154,7 +154,8 @@ impl Chunks {
         let (ty, fill) = (self.array.data_type(), self.array.fill_value());
         let packed = self.array.codecs().encode(ArrayBytes::new_flen(bytes), &self.grid, ty, fill, &options);
         let packed = packed.map_err(|e| {
-            let (tried, advice) = (format!("pack {}", path.display()), "report this, with the chunks that were chosen");
+            let (tried, advice) =
+                (format!("pack {}", path.display()), "report this as a bug of tida, with the chunks that were chosen");
             Error::format(tried, e.to_string(), advice)
         })?;
         Ok((path, packed.into_owned()))

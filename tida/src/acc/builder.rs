@@ -52,15 +52,15 @@ pub enum Device {
     Sim,
     /// The CPU and a device at once (TiDA-acc §III, Fig. 3).
     ///
-    /// Each region of a loop goes to one side, the first ones to the device, so that both end at the same time by the
-    /// speeds of the kernel that were measured on each. A loop over one region, or over arrays that do not fit the
-    /// device, runs on the device alone; where there is no device, all run on the CPU. Whatever the parts, the bits are
-    /// those of the CPU: a kernel that calls what is each side's own library (`sin`, `exp` and their like) is refused,
-    /// unless the accelerator was built with [`Math::Fast`].
+    /// Each region of a loop goes to one side, the first ones to the device. The speed of the kernel is measured on
+    /// each side, and the regions are shared so that both end at the same time. A loop over one region, or over arrays
+    /// that do not fit the device, runs on the device alone; if there is no device, all loops run on the CPU. However
+    /// a loop is shared, the bits are those of the CPU. So a kernel that calls functions which each side computes in
+    /// its own way (`sin`, `exp` and their like) is refused, unless the accelerator was built with [`Math::Fast`].
     ///
-    /// For [`TileIter::device`](crate::TileIter::device) it is how a loop runs. For [`TileAccBuilder::device`] it is an
-    /// accelerator on the device that `TIDA_DEVICE` names or [`TileAccBuilder::simulate`] describes, else on the best
-    /// one there is, whose loops run so if they do not say where; kernels that cannot, on the device alone.
+    /// Given to [`TileIter::device`](crate::TileIter::device), one loop runs so. Given to [`TileAccBuilder::device`],
+    /// all loops run so that do not name a device; those that cannot run on the device alone. That device is the one
+    /// that `TIDA_DEVICE` names or [`TileAccBuilder::simulate`] describes, else the best one there is.
     Hybrid,
 }
 
@@ -226,9 +226,9 @@ pub enum Compile {
     /// [`Compile::Wait`].
     #[default]
     Auto,
-    /// What had best run is compiled before it runs, and the program waits: it has the same launches each time.
+    /// The program waits until the fastest form of a kernel is compiled. So each run has the same launches.
     Wait,
-    /// What is faster than what runs is compiled beside it, and takes over when it is ready.
+    /// A form that can run already runs while a faster one is compiled, which takes over when it is ready.
     Beside,
 }
 
@@ -250,8 +250,8 @@ pub enum Fuse {
     Auto,
     /// One.
     Off,
-    /// So many, 1 to 31, at most, and an odd number of them: the last one is left in the array that the first one did
-    /// not read.
+    /// At most so many, from 1 to 31. Launches have an odd number of steps, so that the last step writes the array that
+    /// the first one does not read.
     Steps(u32),
 }
 
@@ -378,9 +378,9 @@ impl TileAccBuilder {
         self
     }
 
-    /// The part of the cells that the device takes of loops on both sides ([`Device::Hybrid`]), from 0 to 1, rounded to
-    /// whole regions; the CPU takes the rest. Without it `TIDA_HYBRID_SHARE` says that; else it is found by the times
-    /// that loops take, and may change from run to run. Results do not depend on it.
+    /// Which part of the cells the device takes of a loop on both sides ([`Device::Hybrid`]), from 0 to 1, rounded to
+    /// whole regions; the CPU takes the rest. Without it the environment variable `TIDA_HYBRID_SHARE` decides, else the
+    /// times that loops take, so that the part may change from run to run. Results do not depend on it.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -399,10 +399,11 @@ impl TileAccBuilder {
         self
     }
 
-    /// From how many bytes on work streams arrays to the device while it computes, where the arrays come from the host
-    /// and have room on the device. Such work waits until something else is recorded or wanted. If that is a result on
-    /// the host, it runs over planes while others come and go, with both directions of the link busy (TiDA-acc §VI-B).
-    /// 32 MiB if nothing is said; `u64::MAX` for never. Bytes are a number or text, such as `"1.5GB"`: [`IntoBytes`].
+    /// From how many bytes on arrays that are on the host, but have room on the device, stream there while it computes:
+    /// the work runs over some planes while others come and go, and both directions of the link are busy (TiDA-acc
+    /// §VI-B). For this the work waits until something else is recorded, and streams if the host then waits for a
+    /// result. 32 MiB if nothing is said; `u64::MAX` for never. Bytes are a number or text, such as `"1.5GB"`:
+    /// [`IntoBytes`].
     pub fn stream_from(mut self, bytes: impl IntoBytes) -> Self {
         self.stream_from = Some(bytes.number_of_bytes());
         self
@@ -501,8 +502,8 @@ impl TileAccBuilder {
     }
 
     /// Whether sweeps that follow one another over the same tiles and read the same arrays run as one, which reads
-    /// those once. None of them may write an array that another one touches. Results do not change. Without it the
-    /// environment variable `TIDA_JOIN` decides (`auto`, `off`), else they do.
+    /// those arrays once. None of them may write an array that another one touches. Results do not change. Without it
+    /// the environment variable `TIDA_JOIN` decides (`auto`, `off`), else they do.
     ///
     /// On a device they are one launch, if none of them can fail in a cell and their kernels are small. A reduction of
     /// what the sweep before it wrote runs with that sweep too. So do kernels that set ghosts beyond the last axis from
@@ -515,14 +516,14 @@ impl TileAccBuilder {
         self
     }
 
-    /// Whether programs that repeat themselves run in rounds on a device: what comes again and again (sweeps and fills
-    /// of ghosts, in the same order, on the same arrays) is held back until much of it has come or something else is
-    /// recorded or waited for, and then starts at once, as it was launched before. Results do not change. Without it
-    /// the environment variable `TIDA_ROUNDS` decides (`auto`, `off`), else they do.
+    /// Whether loops that repeat themselves run in rounds on a device. If sweeps and fills of ghosts come again in the
+    /// same order on the same arrays, they are held back until many have come, or until something else is recorded or
+    /// waited for. Then all start at once, by launches that were prepared in an earlier round. Results do not change.
+    /// Without it the environment variable `TIDA_ROUNDS` decides (`auto`, `off`), else they do.
     ///
-    /// Rounds are for sweeps that take about as long as launching them. Nothing is held back of sweeps over large
-    /// arrays, of loops that are mostly reductions, copies or looks at arrays, of sweeps that may fail in a cell, and
-    /// where a timeline is recorded or plans are tried (`TIDA_TUNE`). Captured values may change from round to round.
+    /// Rounds are for sweeps that take about as long as launching them. Sweeps over large arrays, sweeps that may fail
+    /// in a cell, and loops of mostly reductions, copies or reads by the host are not held back; nor is anything where
+    /// a timeline is recorded or plans are tried (`TIDA_TUNE`). Captured values may change from round to round.
     pub fn rounds(mut self, on: bool) -> Self {
         self.rounds = Some(on);
         self

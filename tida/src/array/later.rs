@@ -52,7 +52,12 @@ impl<T> BoxValues<T> {
     pub fn get(&self) -> Result<&[T], Error> {
         self.acc.wait_node(&self.node)?;
         self.values.get().map(Vec::as_slice).ok_or_else(|| {
-            Error::new(ErrorKind::Panic, "get the values of a box", "none", "report this: a box that came had none")
+            Error::new(
+                ErrorKind::Panic,
+                "get the values of a box",
+                "none",
+                "report this as a bug of tida: a box that came had none",
+            )
         })
     }
 

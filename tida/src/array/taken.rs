@@ -96,7 +96,9 @@ impl<const D: usize> Piece<D> {
                 let first = before.map(|other| other.bytes()).sum::<usize>() * self.cells.cells();
                 let given = bytes.get().and_then(|bytes| bytes.as_slice().get(first..first + to.len()));
                 let found = || "values of another place that are not there";
-                let none = || Error::new(ErrorKind::Ranks, "copy the values of a box", found(), "report this");
+                let none = || {
+                    Error::new(ErrorKind::Ranks, "copy the values of a box", found(), "report this as a bug of tida")
+                };
                 to.copy_from_slice(given.ok_or_else(none)?);
                 return Ok(());
             }

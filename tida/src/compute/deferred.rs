@@ -47,7 +47,12 @@ impl<T: Copy> Scalar<T> {
     pub fn get(&self) -> Result<T, Error> {
         self.acc.wait_node(&self.node)?;
         self.value.get().copied().ok_or_else(|| {
-            Error::new(ErrorKind::Panic, "get a deferred scalar", "no value", "report this: a reduction gave nothing")
+            Error::new(
+                ErrorKind::Panic,
+                "get a deferred scalar",
+                "no value",
+                "report this as a bug of tida: a reduction gave nothing",
+            )
         })
     }
 

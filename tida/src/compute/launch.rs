@@ -292,8 +292,8 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
     Err(Error::new(
         ErrorKind::Device,
         format!("compute the kernel at {} on the CPU and the device at once", prepared.place()),
-        "a function in it, such as `sin` or `exp`, that is each side's own library: its bits would depend on how the loop \
-         is parted",
+        "a function in it, such as `sin` or `exp`, that each side computes in its own way: its bits would depend on \
+         how the loop is shared",
         "run these tiles on one side (`.device(Device::Cpu)`, or the device's own name), or build the accelerator with \
          `.math(Math::Fast)`, which gives the same bits up",
     ))

@@ -163,6 +163,7 @@ fn not_compiled(prepared: &Prepared, source: &Source, error: &Error) -> Error {
         ErrorKind::Kernel,
         tried,
         format!("that its compiler refused the emitted source: {}", first.trim()),
-        "report this with the output of `tida::explain`; until then run these tiles with `.device(Device::Cpu)`",
+        "report this as a bug of tida, with the output of `tida::explain`; until then run these tiles with \
+         `.device(Device::Cpu)`",
     )
 }

@@ -688,7 +688,7 @@ impl DeviceLaunch<'_> {
             ErrorKind::Kernel,
             format!("launch the kernel at {}", self.prepared.place()),
             format!("no value for its parameter {param:?}"),
-            "report this: the emitted source asks for what the launch does not have",
+            "report this as a bug of tida: the emitted source asks for what the launch does not have",
         )
     }
 }

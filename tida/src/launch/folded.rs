@@ -283,7 +283,7 @@ impl Cells {
 }
 
 fn no_list() -> Error {
-    Error::new(ErrorKind::Memory, "reduce on the device", "no memory for its lists", "report this")
+    Error::new(ErrorKind::Memory, "reduce on the device", "no memory for its lists", "report this as a bug of tida")
 }
 
 /// Launches a fold.

@@ -344,7 +344,7 @@ pub(crate) unsafe fn enqueue_steps(
 /// Why so many steps do not run in one launch.
 pub(super) fn refused(place: &str, steps: u32, found: &str) -> Error {
     let tried = format!("run {steps} steps of the kernel at {place} in one launch");
-    Error::new(ErrorKind::Kernel, tried, found, "run it with `TIDA_FUSE=off`, and report this")
+    Error::new(ErrorKind::Kernel, tried, found, "run it with `TIDA_FUSE=off`, and report this as a bug of tida")
 }
 
 /// What the kernel of steps is given for one of them: what each of the kernels in turn has captured, that of the step's

@@ -148,5 +148,10 @@ impl RollingFold {
 }
 
 fn no_edge() -> Error {
-    Error::new(ErrorKind::Kernel, "reduce on the device", "planes that do not follow one another", "report this")
+    Error::new(
+        ErrorKind::Kernel,
+        "reduce on the device",
+        "planes that do not follow one another",
+        "report this as a bug of tida",
+    )
 }

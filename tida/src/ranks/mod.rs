@@ -118,8 +118,10 @@ impl World {
         };
         let thread = std::thread::Builder::new().name("tida-ranks".into()).spawn(run);
         let thread = thread.map_err(|e| cannot_start(e.to_string(), "free some threads"))?;
-        let (rank, ranks, host) =
-            opened.recv().map_err(|_| cannot_start("a panic of its thread", "report this")).flatten()?;
+        let (rank, ranks, host) = opened
+            .recv()
+            .map_err(|_| cannot_start("a panic of its thread", "report this as a bug of tida"))
+            .flatten()?;
         let thread = Mutex::new(Some(thread));
         let (calls, has_core) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Arc::new(World { rank, ranks, host, calls, has_core, post, thread }))
@@ -183,7 +185,7 @@ impl World {
         let (since, came, deliver) = (Instant::now(), Vec::new(), Box::new(deliver));
         let expected = Expected { from, tag: slot.tag(), sizes, text, since, came, deliver };
         if let Err(mpsc::SendError(Command::Expect(expected))) = self.post.send(Command::Expect(expected)) {
-            let ended = cannot_start("that the thread of messages has ended", "report this");
+            let ended = cannot_start("that the thread of messages has ended", "report this as a bug of tida");
             (expected.deliver)(Err(ended));
         }
     }
@@ -260,7 +262,7 @@ impl World {
         self.expect_by(from, vec![None], format!("{name} at {recorded}"), move |came| {
             let _ = tell.send(came);
         });
-        let ended = || Err(cannot_start("that the thread of messages has ended", "report this"));
+        let ended = || Err(cannot_start("that the thread of messages has ended", "report this as a bug of tida"));
         let mut pieces = come.recv().unwrap_or_else(|_| ended())?;
         Ok(pieces.pop().unwrap_or_default())
     }

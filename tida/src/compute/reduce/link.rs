@@ -150,7 +150,7 @@ impl<const D: usize> Fold for InPieces<D> {
 }
 
 fn not_begun() -> Error {
-    Error::new(ErrorKind::Memory, "reduce on the device", "no memory for what it finds", "report this")
+    Error::new(ErrorKind::Memory, "reduce on the device", "no memory for what it finds", "report this as a bug of tida")
 }
 
 /// Puts native work over so many cells, which moves so many bytes, into a stream.

@@ -60,7 +60,7 @@ fn stubs_of<T, O: Reduction<T>>(op: O, run: Run<O::Partial>, total: usize) -> Ve
 /// Values that are missing.
 fn ended<T, O: Reduction<T>>(op: O, stubs: Vec<Stub<O::Partial>>, mut total: usize) -> Result<O::Partial, Error> {
     let missing = || {
-        let advice = "report this: ranks have reduced other boxes";
+        let advice = "report this as a bug of tida: ranks have reduced other boxes";
         Error::new(ErrorKind::Ranks, "reduce what lies on several ranks", "values that are missing", advice)
     };
     let mut levels: Vec<BTreeMap<usize, O::Partial>> = Vec::new();

@@ -87,7 +87,7 @@ impl Array {
                     ErrorKind::Memory,
                     "run work on arrays larger than the device's memory",
                     "an array without memory",
-                    "report this: such an array has room anywhere",
+                    "report this as a bug of tida: such an array has room anywhere",
                 ));
             };
             let array = Array { storage: tracker.storage().clone(), regional, first };
