@@ -5,7 +5,9 @@
 mod programs;
 
 use std::mem::swap;
+use std::time::Duration;
 
+use tida::acc::Compile;
 use tida::prelude::*;
 use tida::{SimDevice, TileAccBuilder};
 use tida_tests::{expect, on_a_device, on_cpu};
@@ -155,6 +157,51 @@ fn passes_are_shared() {
         // Ghosts that were set come home.
         let ghosts = 2 * 4 * (2 * (ROWS + COLUMNS + 4) * program.components) as u64 * 64;
         assert!(with[1] <= without[1] && with[2] <= without[2] + ghosts, "{}: {with:?} {without:?}", program.name);
+    }
+}
+
+/// How the steps of a program run together, of one region: whether several are one launch on a device, and whether they
+/// go over blocks of the CPU's caches together.
+struct Together {
+    program: &'static str,
+    launches: bool,
+    blocks: bool,
+}
+
+/// What holds today. On every road they have the bits of plain loops (the tests above), and one pass over the link
+/// ([`passes_are_shared`]).
+const TOGETHER: [Together; 7] = [
+    Together { program: "Robin", launches: true, blocks: true },
+    // A table, and its ghosts at corners are of the other end; no pass over blocks has a periodic axis.
+    Together { program: "inflow that changes", launches: false, blocks: false },
+    // Several components.
+    Together { program: "moving lid", launches: false, blocks: true },
+    Together { program: "Zou-He", launches: false, blocks: true },
+    // Two layers.
+    Together { program: "sponge", launches: false, blocks: true },
+    // Several components.
+    Together { program: "outflow", launches: false, blocks: true },
+    // Reads along the face, as far as there are cells.
+    Together { program: "along the face", launches: false, blocks: false },
+];
+
+#[test]
+fn what_runs_together_is_as_the_table_says() {
+    let pause = Duration::from_secs(600);
+    let fuses = |builder: TileAccBuilder| builder.fuse(Fuse::Steps(3)).pause(pause).compile(Compile::Wait);
+    for (row, program) in TOGETHER.iter().zip(&PROGRAMS) {
+        assert_eq!(row.program, program.name);
+        let devices = on_a_device(fuses(TileAcc::builder())).into_iter();
+        for acc in devices.chain([fuses(simulated()).build().unwrap()]) {
+            same(program, &acc, None, &[[1, 1]], "steps in a launch");
+            let steps = acc.stats().fused_steps;
+            assert_eq!(steps > 0, row.launches, "{}: {steps} steps in launches, {:?}", row.program, acc.device());
+        }
+        let acc = TileAcc::builder().device(Device::Cpu).threads(1).look_ahead(1000).pause(pause);
+        let acc = acc.caches(128 << 10, 1).build().unwrap();
+        same(program, &acc, None, &[[1, 1]], "in blocks of the CPU's caches");
+        let stats = acc.stats();
+        assert_eq!(stats.steps_per_residency() >= Some(2.0), row.blocks, "{}: {stats:?}", row.program);
     }
 }
 

@@ -6,7 +6,7 @@ use tida::prelude::*;
 use tida_tests::value;
 
 pub const ROWS: usize = 60;
-pub const COLUMNS: usize = 256;
+pub const COLUMNS: usize = 512;
 pub const N: [i64; 2] = [ROWS as i64, COLUMNS as i64];
 pub const STEPS: usize = 6;
 

@@ -46,6 +46,8 @@ pub struct Configuration {
     pub slow: bool,
     /// A simulated device copies both ways with one engine.
     pub one_engine: bool,
+    /// The caches of the CPU hold little, so that sweeps on it run in lanes.
+    pub lanes: bool,
     /// So many places of the kind share the arrays, of programs for which that can be.
     pub parts: usize,
     /// Planes that these have of one another as cells, of arrays that can have them.
@@ -68,6 +70,7 @@ impl Default for Configuration {
             timeline: false,
             slow: false,
             one_engine: false,
+            lanes: false,
             parts: 1,
             overlap: 0,
         }
@@ -120,6 +123,9 @@ impl Configuration {
         }
         if self.room > 1 {
             builder = builder.memory_limit(limit);
+        }
+        if self.lanes {
+            builder = builder.caches(16 << 10, 1);
         }
         if self.streams {
             builder = builder.stream_from(0);

@@ -192,6 +192,7 @@ fn configuration(dice: &mut Dice, places: &[Place]) -> Configuration {
         timeline: dice.once_in(8),
         slow: dice.once_in(4),
         one_engine: dice.once_in(4),
+        lanes: dice.once_in(2),
         parts: if dice.once_in(2) { dice.between(2, 8) } else { 1 },
         overlap: dice.one_of(&[0, 0, 2, 3, 6]),
     }

@@ -112,6 +112,7 @@ fn configurations(program: &Program, with: &mut With<'_>) {
     with(&|p| p.configuration.timeline = false);
     with(&|p| p.configuration.slow = false);
     with(&|p| p.configuration.one_engine = false);
+    with(&|p| p.configuration.lanes = false);
     with(&|p| p.configuration.parts = 1);
     with(&|p| p.configuration.parts = 2);
     with(&|p| p.configuration.overlap = 0);

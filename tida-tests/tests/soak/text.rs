@@ -75,6 +75,7 @@ impl Display for Program {
             ("timeline", c.timeline),
             ("slow", c.slow),
             ("one_engine", c.one_engine),
+            ("lanes", c.lanes),
         ];
         for (name, _) in flags.iter().filter(|(_, on)| *on) {
             write!(f, " {name}=1")?;
@@ -263,6 +264,7 @@ impl FromStr for Program {
             timeline: on.flag("timeline"),
             slow: on.flag("slow"),
             one_engine: on.flag("one_engine"),
+            lanes: on.flag("lanes"),
             parts: if on.find("parts").is_some() { on.number("parts")? } else { 1 },
             overlap: if on.find("overlap").is_some() { on.number("overlap")? } else { 0 },
         };

@@ -594,10 +594,11 @@ impl TileAccBuilder {
         self.device(Device::Cpu)
     }
 
-    /// Sizes of the caches that sweeps on the host are ordered for; else those of this machine.
-    #[cfg(test)]
-    pub(crate) fn caches(mut self, caches: Caches) -> Self {
-        self.caches = Some(caches);
+    /// Bytes of the caches that sweeps on the host are ordered for, a thread's part of the second level and the last
+    /// level; else those of this machine. For tests.
+    #[doc(hidden)]
+    pub fn caches(mut self, thread: usize, last: usize) -> Self {
+        self.caches = Some(Caches { thread, last });
         self
     }
 

@@ -244,6 +244,11 @@ fn meet(a: &Range<i64>, b: &Range<i64>) -> bool {
 }
 
 impl PlaneOp {
+    /// Whether it runs over all of its planes at once.
+    pub(crate) fn runs_at_once(&self) -> bool {
+        self.trigger().is_some()
+    }
+
     /// The level less the lag at which an operation runs that runs at once: as soon as the last plane that it reads has
     /// its value. None if it runs plane by plane.
     fn trigger(&self) -> Option<i64> {

@@ -108,9 +108,7 @@ impl Core {
             })),
             None => {
                 let large = held.is_some() || self.host.is_large(tile.touches);
-                let usual = || !tile.has_whole() && tile.runs_as_usual();
-                let waves = || tile.can_chain(Kind::Planes) && chain::wave::can_wave(tile.touches);
-                (large && usual() && waves()).then_some(Kind::Planes)
+                (large && tile.can_wave()).then_some(Kind::Planes)
             }
         };
         if let Some(kind) = joins {

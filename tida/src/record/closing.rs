@@ -49,8 +49,11 @@ impl Core {
 
     /// Closes the chain if it is long and nothing else is under way.
     pub(super) fn keep_busy(self: &Arc<Core>, recorder: &mut Recorder) {
-        let waiting = recorder.chain.as_ref().map_or(0, |open| open.chain.links.len());
-        if waiting >= LONG && self.unfinished.count() <= waiting + recorder.open.len() {
+        let Some(chain) = recorder.chain.as_ref().map(|open| &open.chain) else { return };
+        let waiting = chain.links.len();
+        if chain.links.iter().filter(|link| !link.is_face()).count() >= LONG
+            && self.unfinished.count() <= waiting + recorder.open.len()
+        {
             self.close_chain(recorder, Ended::Long);
         }
     }

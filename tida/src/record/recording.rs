@@ -16,7 +16,7 @@ use crate::memory::node::{Node, Work};
 use crate::memory::tracker::{BoxTouch, Mode, Side, Touch};
 use crate::program::deps::Need;
 use crate::program::place::Kind;
-use crate::run::chain::{can_move, can_stream};
+use crate::run::chain::{can_move, can_stream, wave};
 use crate::run::op::Sweep;
 use crate::run::streamed::Ended;
 
@@ -69,8 +69,18 @@ impl TileWork<'_> {
     /// Whether it writes cells alone, all of them, reads no other cells of what it writes, and touches no array whose
     /// ghosts are not what a fill leaves.
     pub fn runs_as_usual(&self) -> bool {
-        let others = self.touches.iter().any(|touch| touch.tracker.ages.has_other_ghosts());
-        !(self.grown || self.reads_around_writes || self.listed.is_some() || others)
+        !(self.grown || self.reads_around_writes || self.listed.is_some()) && self.has_ghosts_of_fills()
+    }
+
+    /// Whether the ghosts of all arrays that it touches are what a fill leaves, and kernels that are a part of it.
+    fn has_ghosts_of_fills(&self) -> bool {
+        !self.touches.iter().any(|touch| touch.tracker.ages.has_other_ghosts())
+    }
+
+    /// Whether it may be a part of a chain on the host.
+    pub fn can_wave(&self) -> bool {
+        let usual = self.runs_as_usual() || self.is_face && self.has_ghosts_of_fills();
+        usual && !self.has_whole() && self.can_chain(Kind::Planes) && wave::can_wave(self.touches)
     }
 
     /// Whether it may be a part of a chain.

@@ -26,10 +26,8 @@ impl<const D: usize> Launching<'_, D> {
         if target.cells.is_empty() {
             return Ok(Vec::new());
         }
-        // Beyond a face planes are few: all of them may be read at each.
-        let beyond = target.cells.hi[0] <= 0 || target.cells.lo[0] >= shape[0] as i64;
-        let along = self.around(arg, plan, 0);
-        let across = if D < 2 { None } else { self.around(arg, plan, 1) };
+        // Beyond a face planes and rows are few: all of them may be read at each.
+        let beyond = |axis: usize| target.cells.hi[axis] <= 0 || target.cells.lo[axis] >= shape[axis] as i64;
         let mut touches = Vec::new();
         for &number in &plan.others {
             let access = &self.prepared.analysis.args[arg].accesses[number];
@@ -47,8 +45,10 @@ impl<const D: usize> Launching<'_, D> {
                 return Err(self.prepared.race(arg, access));
             }
             self.has_value(arg, info, access, &read)?;
-            let hull = || (read.lo[0] - (target.cells.hi[0] - 1), read.hi[0] - 1 - target.cells.lo[0]);
-            let around = along.or_else(|| beyond.then(hull));
+            let hull =
+                |axis: usize| (read.lo[axis] - (target.cells.hi[axis] - 1), read.hi[axis] - 1 - target.cells.lo[axis]);
+            let around = |axis: usize| self.around(arg, plan, axis).or_else(|| beyond(axis).then(|| hull(axis)));
+            let (around, across) = (around(0), if D < 2 { None } else { around(1) });
             touches.push(BoxTouch { read: Some(read.widen()), write: None, around, across, ..own.clone() });
         }
         Ok(touches)

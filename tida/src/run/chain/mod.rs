@@ -109,6 +109,11 @@ impl Link {
         self.uses.iter().find(|one| one.array == array)
     }
 
+    /// Whether it is a kernel that sets ghosts beyond a face, of an array that chains on the host work on.
+    pub fn is_face(&self) -> bool {
+        self.op.is_sweep() && self.uses.iter().any(|one| one.ghosts)
+    }
+
     /// Whether it is a sweep that writes ghosts of an array, or touches one whose ghosts outlive their cells.
     fn has_ghosts_of_the_user(&self, array: usize) -> bool {
         self.use_of(array).is_some_and(|one| one.ghosts || one.keeps)
@@ -130,8 +135,9 @@ pub(crate) struct Use {
     pub array: usize,
     /// First and last plane read around each, if it reads; of use where [`can_stream`] has said that they are known.
     pub read: Option<(i64, i64)>,
-    /// All planes that it reads.
+    /// All planes that it reads, and all rows.
     pub planes: Range<i64>,
+    pub rows: Range<i64>,
     /// First and last row read around each, along the second axis.
     pub across: Option<(i64, i64)>,
     /// How its planes lie beside those of the array that the work is over.
@@ -270,9 +276,10 @@ impl Chain {
                 |(region, touch): &(usize, RegionTouch)| valid(*region).is_some_and(|v| !touch.read.is_inside(v));
             let (sees_ghosts, keeps) = (of.regions.iter().any(sees), of.keeps());
             let axis = of.tracker.planar().map_or(0, |planar| 4 - planar.facts().rank);
-            let boxes = of.regions.iter().flat_map(|(_, touch)| touch.read.boxes());
-            let planes = hull_of(boxes.map(|cells| cells.lo[axis]..cells.hi[axis]));
-            Use { array: self.array(&of.tracker), read, planes, across, scale, write, sees_ghosts, ghosts, keeps }
+            let boxes = || of.regions.iter().flat_map(|(_, touch)| touch.read.boxes());
+            let along = |axis: usize| hull_of(boxes().map(|cells| cells.lo[axis]..cells.hi[axis]));
+            let (planes, rows, array) = (along(axis), along(3.min(axis + 1)), self.array(&of.tracker));
+            Use { array, read, planes, rows, across, scale, write, sees_ghosts, ghosts, keeps }
         });
         uses.collect()
     }

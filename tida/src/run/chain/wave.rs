@@ -21,9 +21,10 @@ use super::{Chain, Ready, Use};
 use crate::backend::cpu::Caches;
 use crate::device::timeline::{Label, Recorder as Times, Stats, host_span};
 use crate::error::{Error, panicked};
+use crate::grid::GridBox;
 use crate::launch::pieces::run_boxes;
 use crate::memory::ghosts::Which;
-use crate::memory::ghosts::planes::{FillStep, Planar};
+use crate::memory::ghosts::planes::{FillStep, Planar, PlaneFacts};
 use crate::memory::tracker::{BoxTouch, Tracker, distinct};
 use crate::parallel::lanes::Lanes;
 use crate::program::schedule::{Access, PlaneOp, Reach, Skew, Write, hull_of, steps};
@@ -137,6 +138,10 @@ struct WaveTask {
     link: usize,
     /// The step of a ghost fill; else it is the sweep of the link.
     fill: Option<(usize, FillStep)>,
+    /// It sweeps cells, not ghosts beyond a face.
+    is_sweep: bool,
+    /// It runs at each plane of each lane, or most of them.
+    is_everywhere: bool,
 }
 
 /// A chain on its way.
@@ -161,11 +166,33 @@ struct WavePass {
     lane: Option<(i64, i64)>,
 }
 
+/// How far a kernel reads around each plane or row, if it reads, and all of them that it reads.
+type Reads<'a> = (Option<(i64, i64)>, &'a Range<i64>);
+
+/// A sweep along planes and along rows. Ghosts beyond a face are set at once, as a fill sets them.
+fn of_sweep(boxes: &[(usize, GridBox<4>)], uses: &[Use], facts: &PlaneFacts) -> [PlaneOp; 2] {
+    let (axis, domain) = (4 - facts.rank, facts.domain());
+    let op = |axis: usize, reads: fn(&Use) -> Reads<'_>| {
+        let planes = hull_of(boxes.iter().map(|(_, cells)| cells.lo[axis]..cells.hi[axis]));
+        let beyond = planes.end <= domain.lo[axis] || domain.hi[axis] <= planes.start;
+        let read = |one: &Use| match reads(one) {
+            (Some(_), all) if beyond => Some(Reach::Planes(all.clone())),
+            (around, _) => around.map(|(lo, hi)| Reach::Around(lo, hi)),
+        };
+        let access =
+            |one: &Use| Access { array: one.array, read: read(one), write: one.write.then_some(Write::Part), scale: 1 };
+        PlaneOp { planes, accesses: uses.iter().map(access).collect(), steps: 1, scale: 1 }
+    };
+    [op(axis, |one| (one.read, &one.planes)), op(axis + 1, |one| (one.across, &one.rows))]
+}
+
 impl<'a> Wave<'a> {
     fn new(chain: &'a Chain, results: &[Result<(), Error>]) -> Wave<'a> {
         let (mut tasks, mut along) = (Vec::new(), [Vec::new(), Vec::new()]);
         let mut add = |link: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [PlaneOp; 2]| {
-            tasks.push(WaveTask { link, fill });
+            let is_sweep = fill.is_none() && !chain.links[link].is_face();
+            let is_everywhere = fill.is_none() && !planes.runs_at_once() && !rows.runs_at_once();
+            tasks.push(WaveTask { link, fill, is_sweep, is_everywhere });
             along[0].push(planes);
             along[1].push(rows);
         };
@@ -173,22 +200,9 @@ impl<'a> Wave<'a> {
         for (number, link) in chain.links.iter().enumerate().filter(|(number, _)| results[*number].is_ok()) {
             match (link.op.kernel(), link.filled()) {
                 (Some(sweep), _) => {
-                    let (boxes, uses) = (sweep.boxes(), &link.uses);
-                    let Some(axis) = uses.first().and_then(|one| planar(one.array)).map(|p| 4 - p.facts().rank) else {
-                        continue;
-                    };
-                    let op = |axis: usize, reach: fn(&Use) -> Option<(i64, i64)>| {
-                        let ranges = boxes.iter().map(|(_, cells)| cells.lo[axis]..cells.hi[axis]);
-                        let planes = hull_of(ranges);
-                        let access = |one: &Use| Access {
-                            array: one.array,
-                            read: reach(one).map(|(lo, hi)| Reach::Around(lo, hi)),
-                            write: one.write.then_some(Write::Part),
-                            scale: 1,
-                        };
-                        PlaneOp { planes, accesses: uses.iter().map(access).collect(), steps: 1, scale: 1 }
-                    };
-                    add(number, None, [op(axis, |one| one.read), op(axis + 1, |one| one.across)]);
+                    let over = link.uses.first().and_then(|one| planar(one.array));
+                    let ops = over.map(|planar| of_sweep(sweep.boxes(), &link.uses, planar.facts()));
+                    ops.into_iter().for_each(|ops| add(number, None, ops));
                 }
                 (None, Some((array, _))) => {
                     for step in planar(array).map(|planar| planar.steps()).unwrap_or_default() {
@@ -228,10 +242,11 @@ impl<'a> Wave<'a> {
         // A quarter of it is left to what else a sweep touches, and to chance.
         let room = (caches.thread / 4 * 3) as f64;
         let mut passes = Vec::new();
-        let mut sweeps = 0;
+        let (mut sweeps, mut starts) = (0, 0);
         for (number, task) in self.tasks.iter().enumerate().skip(first).take(DEEPEST) {
             (0..2).for_each(|axis| skews[axis].add(&self.along[axis][number]));
-            sweeps += usize::from(task.fill.is_none());
+            sweeps += usize::from(task.is_sweep);
+            starts += usize::from(task.is_everywhere);
             // Bytes for each row of a lane, and of the rows that it shares with the lanes beside it.
             let (mut each, mut shared, mut more) = (0.0, 0.0, 0);
             for ((planes, span), bytes) in skews[0].spans().zip(skews[1].spans()).zip(&self.rows) {
@@ -250,7 +265,8 @@ impl<'a> Wave<'a> {
             let short = self.rows.iter().all(|bytes| *bytes as f64 * wide <= SHORT);
             let thicker = (THICK - 1) as f64 * all;
             let thick = if short && (each + thicker) * wide + shared <= room { THICK } else { 1 };
-            let cost = (rows + more) as f64 / (rows * sweeps.max(1) as i64) as f64 + START / cells.max(1.0);
+            let every = sweeps.max(1) as f64;
+            let cost = (rows + more) as f64 / (wide * every) + START * starts as f64 / (every * cells.max(1.0));
             let lane = (sweeps > 1).then_some((rows, thick));
             passes.push((cost, WavePass { ops: first..number + 1, sweeps, lane }));
         }

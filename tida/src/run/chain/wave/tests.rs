@@ -132,8 +132,7 @@ proptest! {
 
 /// A processor with caches of which nothing fits the last.
 fn acc(threads: usize, look_ahead: usize, cache: usize) -> TileAcc {
-    let caches = Caches { thread: cache, last: 1 };
-    TileAcc::builder().device(Device::Cpu).threads(threads).look_ahead(look_ahead).caches(caches).build().unwrap()
+    TileAcc::builder().device(Device::Cpu).threads(threads).look_ahead(look_ahead).caches(cache, 1).build().unwrap()
 }
 
 fn array<const D: usize>(acc: &TileAcc, shape: [usize; D], edge: Boundary<f64>, seed: usize) -> TileArray<f64, D> {
@@ -207,10 +206,56 @@ fn several_steps_go_over_the_arrays_at_once() {
     }
 }
 
+/// Kernels that set ghosts between the steps are parts of the passes: beyond one face, beyond all.
+#[test]
+fn kernels_that_set_ghosts_go_with_the_steps() {
+    let ([n, m, l], steps) = ([20, 48, 70], 11);
+    for all in [false, true] {
+        let run = |acc: &TileAcc| {
+            let mut u = TileArray::<f64, 3>::builder([n, m, l]).ghost(1).boundary(match all {
+                true => Boundary::Open,
+                false => Boundary::Fixed(0.25),
+            });
+            if !all {
+                u = u.boundary_face(2, Side::High, Boundary::Open);
+            }
+            let mut u = u.build(acc).unwrap();
+            u.fill(|at| (at.iter().fold(3, |h, x| h * 31 + x * 17 + 7) % 97) as f64 / 97.0).unwrap();
+            let mut next = u.like().unwrap();
+            for step in 0..steps {
+                let time = 0.125 * step as f64;
+                u.fill_ghosts().unwrap();
+                for axis in (0..3).rev().filter(|axis| all || *axis == 2) {
+                    for (side, inwards) in [(Side::Low, 1), (Side::High, -1)] {
+                        if all || side == Side::High {
+                            let by = std::array::from_fn(|d| if d == axis { inwards } else { 0i64 });
+                            fill_ghosts_with(
+                                (axis, side),
+                                &mut u,
+                                kernel!(|u, at| u[at] = 0.5 * u[at + by] + 0.25 * time),
+                            )
+                            .unwrap();
+                        }
+                    }
+                }
+                heat(&u, &mut next);
+                std::mem::swap(&mut u, &mut next);
+            }
+            u.read_box(u.domain()).unwrap()
+        };
+        let expected = run(&acc(1, 1, 256 << 10));
+        for threads in 1..4 {
+            let acc = acc(threads, 4096, 256 << 10);
+            assert!(run(&acc) == expected, "{threads} threads");
+            let stats = acc.stats();
+            assert!(stats.passes > 0 && stats.steps_per_residency() >= Some(2.0), "{stats:?}");
+        }
+    }
+}
+
 #[test]
 fn arrays_that_fit_the_caches_form_no_chain() {
-    let caches = Caches { thread: 256 << 10, last: 8 << 20 };
-    let acc = TileAcc::builder().device(Device::Cpu).caches(caches).build().unwrap();
+    let acc = TileAcc::builder().device(Device::Cpu).caches(256 << 10, 8 << 20).build().unwrap();
     let mut u = array(&acc, [20, 48, 70], Boundary::Fixed(0.25), 3);
     let mut next = u.like().unwrap();
     for _ in 0..4 {
@@ -289,13 +334,31 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Runs a program; gives the bits of all arrays and of the sums.
+/// Has kernels set the ghosts beyond all faces, of which the first axis reads mirrored cells, if it is of two.
+fn set_faces(u: &mut TileArray<f64, 2>, time: f64) {
+    let last = u.domain().hi[1];
+    fill_ghosts_with((1, Side::Low), &mut *u, kernel!(|u, at| u[at] = time - u[[at[0], -1 - at[1]]])).unwrap();
+    fill_ghosts_with(
+        (1, Side::High),
+        &mut *u,
+        kernel!(|u, at| u[at] = 0.5 * u[[at[0], 2 * last - 1 - at[1]]] + 0.01 * at[0] as f64),
+    )
+    .unwrap();
+    fill_ghosts_with((0, Side::Low), &mut *u, kernel!(|u, at| u[at] = 1.5 * u[at + [1, 0]] - 0.5 * u[at + [2, 0]]))
+        .unwrap();
+    fill_ghosts_with((0, Side::High), &mut *u, kernel!(|u, at| u[at] = 0.25 * time + 0.5 * u[at - [1, 0]])).unwrap();
+}
+
+/// Runs a program; gives the bits of all arrays and of the sums. Beyond open faces kernels set the ghosts.
 fn run(acc: &TileAcc, shape: [usize; 2], edge: Boundary<f64>, program: &[Step]) -> Vec<u64> {
     let mut arrays = [1, 2, 3].map(|seed| array(acc, shape, edge, seed));
     let mut sums = Vec::new();
-    for step in program {
+    for (number, step) in program.iter().enumerate() {
         if let Step::Blur(_, from) | Step::Aside(_, from) = step {
             arrays[*from].fill_ghosts().unwrap();
+            if edge == Boundary::Open {
+                set_faces(&mut arrays[*from], 0.125 * number as f64);
+            }
         }
         let (to, from) = match *step {
             Step::Blur(to, from) | Step::Aside(to, from) | Step::Add(to, from) | Step::Part(to, from) => (to, from),
@@ -355,6 +418,8 @@ proptest! {
             Just(Boundary::ReflectOdd),
             Just(Boundary::Extrapolate(1)),
             Just(Boundary::Periodic),
+            Just(Boundary::Open),
+            Just(Boundary::Open),
         ],
         threads in 1usize..4,
         cache in prop_oneof![Just(64usize << 10), Just(256 << 10), Just(1 << 20)],
