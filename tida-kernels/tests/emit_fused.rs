@@ -11,7 +11,7 @@ use tida_kernels::codec::Format;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::Param;
 use tida_kernels::interp::{Memory, run_box};
-use tida_kernels::ir::{Access, Kernel, Type, cycle};
+use tida_kernels::ir::{Access, GhostKernel, Kernel, Type, cycle, with_ghosts};
 use tida_kernels::plan::auto::{Latency, Machine};
 use tida_kernels::plan::fuse::{
     Asked, Face, Faces, Fused, Parts, Steps, Target, choose, fusible, single, worth_a_trial,
@@ -489,4 +489,147 @@ fn samples_take_several_steps() {
         nvrtc::compile(&source(&kernel, &cuda).text);
         check(&kernel, &steps, &case, name);
     }
+}
+
+/// A kernel that sets the ghosts beyond a face, of the nearest cell inwards or of the nearest two, and computes with
+/// its coordinate along the axis across.
+fn face(rank: usize, (axis, high): (usize, bool), far: bool) -> Kernel {
+    let by = |far: i64| {
+        let mut by = vec![0; rank];
+        by[axis] = if high { -far } else { far };
+        load(0, at_plus(&by))
+    };
+    let place = cast(project(at(), entry(int(axis as u64))), ScalarType::F64);
+    let value = add(mul(capture(0), by(1)), if far { mul(by(2), place) } else { place });
+    let (args, captures) = ([("u", bind(Access::Write, F64, rank))], [("c", Type::Scalar(ScalarType::F64))]);
+    typed("face.rs", rank, &args, &captures, &[], block(vec![store(0, at(), value)]), vec![], None)
+}
+
+/// A step that reads all cells around its own.
+fn around(rank: usize) -> Kernel {
+    let mut sum = load(1, at());
+    let mut weight = 1;
+    each(&vec![-1; rank], &vec![2; rank], |offset| {
+        weight += 1;
+        let one = mul(load(1, at_plus(offset)), cast(int(weight), ScalarType::F64));
+        sum = add(std::mem::replace(&mut sum, int(0)), one);
+    });
+    let args = [("next", bind(Access::Write, F64, rank)), ("u", bind(Access::Read, F64, rank))];
+    let body = block(vec![store(0, at(), mul(sum, capture(0)))]);
+    typed("around.rs", rank, &args, &[("c", Type::Scalar(ScalarType::F64))], &[], body, vec![], None)
+}
+
+/// Where kernels set ghosts, and what is beyond the other faces.
+struct Set {
+    sides: Vec<[Face; 2]>,
+    set: Vec<(usize, bool)>,
+}
+
+impl Set {
+    fn filled(&self) -> Vec<[bool; 2]> {
+        let is_set = |axis: usize, high: bool| self.set.contains(&(axis, high));
+        let moves = |face: Face| !face.is_held();
+        let of = |(axis, sides): (usize, &[Face; 2])| [0, 1].map(|n| moves(sides[n]) && !is_set(axis, n == 1));
+        self.sides.iter().enumerate().map(of).collect()
+    }
+
+    /// The array with the ghosts that a fill and the kernels set, the last axis first; what lies beyond both along an
+    /// axis before as a fill takes it then.
+    fn fill(&self, kernels: &[Kernel], captured: &[Value], grids: &mut Grids, (lo, hi): (&[i64], &[i64])) {
+        let others = |axes: usize| {
+            let kept = |(axis, sides): (usize, &[Face; 2])| {
+                let of = |n: usize| if axis < axes && self.filled()[axis][n] { sides[n] } else { Face::Memory };
+                [of(0), of(1)]
+            };
+            faces(&self.sides.iter().enumerate().map(kept).collect::<Vec<_>>())
+        };
+        fill(grids, 1, (lo, hi), &others(lo.len()));
+        for (n, ((axis, high), kernel)) in self.set.iter().zip(kernels).enumerate() {
+            let (mut from, mut to) = (lo.to_vec(), hi.to_vec());
+            (axis + 1..lo.len()).for_each(|d| (from[d], to[d]) = (lo[d] - 1, hi[d] + 1));
+            (from[*axis], to[*axis]) = if *high { (hi[*axis], hi[*axis] + 1) } else { (lo[*axis] - 1, lo[*axis]) };
+            let mut u = Grids(vec![Grid { access: Access::Write, ..grids.0[1].clone() }]);
+            let (_, fault) = run_box(kernel, &captured[n..=n], &from, &to, &mut u, 1_000_000).unwrap();
+            assert!(fault.is_none());
+            grids.0[1] = Grid { access: Access::Read, ..u.0.remove(0) };
+            fill(grids, 1, (lo, hi), &others(*axis));
+        }
+    }
+}
+
+/// Kernels that compute the ghosts that they read: what the interpreter finds where kernels set them, and several steps
+/// of them in a launch.
+#[test]
+fn ghosts_that_kernels_set_are_computed() {
+    use Face::{Even, Nearest, Wrap};
+    let mut rng = Rng(31);
+    let all = |rank: usize| (0..rank).rev().flat_map(|axis| [(axis, false), (axis, true)]).collect::<Vec<_>>();
+    for (sides, set, far) in [
+        (vec![[Nearest; 2]; 2], all(2), false),
+        (vec![[Nearest; 2]; 2], all(2), true),
+        (vec![[Nearest; 2]; 3], all(3), true),
+        (vec![[Wrap; 2], [Nearest; 2]], vec![(1, false), (1, true)], true),
+        (vec![[Nearest; 2], [Wrap; 2]], vec![(0, false), (0, true)], false),
+        (vec![[Nearest, Even], [Even, Nearest]], vec![(1, true), (0, false)], true),
+        (vec![[Nearest; 2], [Wrap; 2], [Nearest; 2]], vec![(2, true), (2, false), (0, true), (0, false)], false),
+    ] {
+        let rank = sides.len();
+        let (plain, case_of) = (around(rank), Set { sides, set });
+        let steps = fusible(&plain, &analyse(&plain)).unwrap();
+        let kernels: Vec<Kernel> = case_of.set.iter().map(|side| face(rank, *side, far)).collect();
+        let analyses: Vec<_> = kernels.iter().map(analyse).collect();
+        let of = |n: usize| {
+            let (axis, high) = case_of.set[n];
+            GhostKernel { kernel: &kernels[n], analysis: &analyses[n], axis, high }
+        };
+        let ghosts: Vec<GhostKernel<'_>> = (0..kernels.len()).map(of).collect();
+        let made = with_ghosts(&plain, &steps, &ghosts, &case_of.filled()).unwrap();
+        let label = format!("{:?} far {far}", case_of.sides);
+        let steps = Steps { computes: true, ..fusible(&made, &analyse(&made)).unwrap() };
+        let (extent, cells) =
+            (if rank == 2 { vec![7, 19] } else { vec![4, 5, 9] }, if rank == 2 { [1, 2] } else { [2, 1] });
+        let fused = Fused { computes: true, ..fused(&steps, 3, cells, faces(&case_of.sides)) };
+        let mut case = case(&made, &steps, &extent, fused, &mut rng);
+        // Where the faces are.
+        let (lo, hi) = case.launch.whole.clone();
+        let edges = case_of.set.iter().map(|(axis, high)| if *high { hi[*axis] } else { lo[*axis] });
+        let edges: Vec<Value> = edges.map(|edge| Value::from_bits(ScalarType::I64, edge as u64)).collect();
+        let values = &mut case.launch.captures;
+        let first = values.len() - edges.len() - 1;
+        values.splice(first.., edges.into_iter().chain([Value::from_bits(ScalarType::Bool, 1)]));
+        let captured = case.launch.captures.clone();
+        // One step, against kernels that set ghosts.
+        let (mut one, mut other) = (case.launch.grids.clone(), case.launch.grids.clone());
+        fill(&mut one, 1, (&lo, &hi), &faces(&case_of.sides));
+        case_of.fill(&kernels, &captured[1..=kernels.len()], &mut other, (&lo, &hi));
+        run_box(&made, &captured, &lo, &hi, &mut one, 1_000_000).unwrap();
+        run_box(&plain, &captured[..1], &lo, &hi, &mut other, 1_000_000).unwrap();
+        each(&lo, &hi, |at| {
+            let (a, b) = (other.load(0, 0, at).unwrap(), one.load(0, 0, at).unwrap());
+            assert!(same(a, b), "{label}\nat {at:?}: {b:?}, not {a:?}\n{made}");
+        });
+        // Several, on a device.
+        case.plan.block = if rank == 2 { [9, 1, 1] } else { [14, 6, 1] };
+        let cuda = Plan { dialect: Dialect::Cuda, ..case.plan.clone() };
+        nvrtc::compile(&source(&made, &cuda).text);
+        check(&made, &steps, &case, &label);
+    }
+    // A coordinate that a fill would take from elsewhere; a second cell that the step does not reach.
+    let along = |axis: usize| {
+        let place = cast(project(at(), entry(int(axis as u64))), ScalarType::F64);
+        let (args, value) = ([("u", bind(Access::Write, F64, 2))], mul(load(0, at_plus(&[0, 1])), place));
+        typed("along.rs", 2, &args, &[], &[], block(vec![store(0, at(), value)]), vec![], None)
+    };
+    let made = |step: &Kernel, kernel: &Kernel| {
+        let steps = fusible(step, &analyse(step)).unwrap();
+        let ghosts = [GhostKernel { kernel, analysis: &analyse(kernel), axis: 1, high: false }];
+        with_ghosts(step, &steps, &ghosts, &[[true; 2], [false; 2]]).is_some()
+    };
+    assert!(made(&around(2), &along(1)) && !made(&around(2), &along(0)));
+    let upwind = {
+        let args = [("next", bind(Access::Write, F64, 2)), ("u", bind(Access::Read, F64, 2))];
+        let value = sub(load(1, at()), load(1, at_plus(&[0, -1])));
+        typed("upwind.rs", 2, &args, &[], &[], block(vec![store(0, at(), value)]), vec![], None)
+    };
+    assert!(made(&upwind, &face(2, (1, false), false)) && !made(&upwind, &face(2, (1, false), true)));
 }

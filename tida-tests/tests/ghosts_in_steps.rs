@@ -14,8 +14,12 @@ use tida_tests::{on_a_device, on_cpu, value};
 #[derive(Clone, Debug)]
 struct Program {
     shape: [usize; 3],
-    /// Faces whose ghosts kernels set, by axis: the low one and the high one. Others are of fixed value.
+    /// Faces whose ghosts kernels set, by axis: the low one and the high one.
     open: [[bool; 2]; 3],
+    /// What lies beyond the other faces of each axis.
+    others: [Other; 3],
+    /// Kernels of faces read two cells inwards.
+    far: bool,
     /// Reads cells along several axes at once too.
     corners: bool,
     /// Captured values change from step to step.
@@ -34,7 +38,55 @@ enum Action {
     Other,
 }
 
+/// What lies beyond faces that no kernel sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Other {
+    Fixed,
+    /// If kernels set none of the axis.
+    Periodic,
+    Mirrored,
+    Nearest,
+}
+
+impl Other {
+    fn boundary(self, alone: bool) -> Boundary<f64> {
+        match self {
+            Other::Periodic if alone => Boundary::Periodic,
+            Other::Fixed | Other::Periodic => Boundary::Fixed(0.25),
+            Other::Mirrored => Boundary::ReflectEven,
+            Other::Nearest => Boundary::Extrapolate(0),
+        }
+    }
+}
+
 type Array = TileArray<f64, 3>;
+
+/// Kernels that read two cells inwards; of the last axis they compute with the coordinates along it too.
+fn set_from_two(u: &mut Array, face: (usize, Side), time: f64) -> tida::Result<()> {
+    let part = 0.125 * time;
+    match face {
+        (2, Side::Low) => fill_ghosts_with(
+            face,
+            u,
+            kernel!(|u, at| u[at] = 1.25 * u[at + [0, 0, 1]] - 0.25 * u[at + [0, 0, 2]] + part * at[2] as f64),
+        ),
+        (2, Side::High) => fill_ghosts_with(
+            face,
+            u,
+            kernel!(|u, at| u[at] = if u[at - [0, 0, 2]] > 0.5 { part } else { 0.5 * u[at - [0, 0, 1]] }),
+        ),
+        (1, Side::Low) => {
+            fill_ghosts_with(face, u, kernel!(|u, at| u[at] = 0.5 * u[at + [0, 1, 0]] + part * u[at + [0, 2, 0]]))
+        }
+        (1, Side::High) => fill_ghosts_with(face, u, kernel!(|u, at| u[at] = 0.75 * u[at - [0, 2, 0]] + part)),
+        (_, Side::Low) => {
+            fill_ghosts_with(face, u, kernel!(|u, at| u[at] = part + (u[at + [1, 0, 0]] * u[at + [2, 0, 0]]).min(0.5)))
+        }
+        (_, Side::High) => {
+            fill_ghosts_with(face, u, kernel!(|u, at| u[at] = 0.5 * u[at - [1, 0, 0]] - part * u[at - [2, 0, 0]]))
+        }
+    }
+}
 
 fn set(u: &mut Array, (axis, side): (usize, Side), time: f64) -> tida::Result<()> {
     let (half, third) = (0.5 * time, [0.25, time]);
@@ -82,6 +134,7 @@ impl Program {
 
     fn ghosts(&self, u: &mut Array, time: f64) -> tida::Result<()> {
         u.fill_ghosts()?;
+        let set = if self.far { set_from_two } else { set };
         self.faces().try_for_each(|face| set(u, face, time))
     }
 
@@ -119,7 +172,10 @@ impl Program {
 
     /// The bits of both arrays and of what was found meanwhile; what can be seen of ghosts is among them.
     fn run(&self, acc: &TileAcc) -> tida::Result<Vec<u64>> {
-        let mut builder = Array::builder(self.shape).ghost(1).boundary(Boundary::Fixed(0.25));
+        let mut builder = Array::builder(self.shape).ghost(1);
+        for (axis, other) in self.others.into_iter().enumerate() {
+            builder = builder.boundary_axis(axis, other.boundary(self.open[axis] == [false; 2]));
+        }
         for (axis, side) in self.faces() {
             builder = builder.boundary_face(axis, side, Boundary::Open);
         }
@@ -180,7 +236,8 @@ fn builder(depth: u32) -> TileAccBuilder {
 }
 
 fn steps(shape: [usize; 3], open: [[bool; 2]; 3], corners: bool, varied: bool) -> Program {
-    Program { shape, open, corners, varied, actions: vec![Action::Steps(13)] }
+    let others = [Other::Fixed; 3];
+    Program { shape, open, others, far: false, corners, varied, actions: vec![Action::Steps(13)] }
 }
 
 /// One face, several, all; with what has no ghosts left to memory.
@@ -203,14 +260,68 @@ fn steps_with_ghosts_by_kernels_run_together() {
     }
 }
 
+/// Beside faces that a fill sets: of a periodic axis, or from cells inwards.
+#[test]
+fn steps_run_together_beside_faces_that_fills_set() {
+    use Other::{Fixed, Mirrored, Nearest, Periodic};
+    let (no, both) = ([false; 2], [true; 2]);
+    for (open, others) in [
+        ([no, no, both], [Periodic, Fixed, Fixed]),
+        ([no, both, no], [Periodic, Fixed, Periodic]),
+        ([both, no, no], [Fixed, Periodic, Periodic]),
+        ([no, [true, false], both], [Mirrored, Nearest, Fixed]),
+        ([[false, true], no, [true, false]], [Nearest, Periodic, Mirrored]),
+    ] {
+        for varied in [false, true] {
+            let program = Program { others, ..steps([9, 11, 37], open, false, varied) };
+            let Some(fused) = program.check(builder(3)) else { return };
+            assert!(fused >= 9, "{fused} of 13 steps, {program:?}");
+        }
+    }
+    // Beyond edges: of an axis that comes later as the kernels set them, of one before as a fill takes them from there.
+    // The low faces of the last two axes compute with coordinates that a fill would have to take elsewhere.
+    let high = [false, true];
+    for (open, others, fuses) in [
+        ([both, no, no], [Fixed, Periodic, Mirrored], true),
+        ([no, high, no], [Periodic, Nearest, Periodic], true),
+        ([no, no, high], [Periodic, Nearest, Mirrored], true),
+        ([both, no, high], [Fixed, Periodic, Fixed], true),
+        ([no, [true, false], no], [Periodic, Nearest, Periodic], false),
+        ([no, no, both], [Periodic, Periodic, Fixed], false),
+    ] {
+        let program = Program { others, ..steps([7, 9, 33], open, true, true) };
+        let Some(fused) = program.check(builder(3)) else { return };
+        assert_eq!(fused >= 9, fuses, "{fused} of 13 steps, {program:?}");
+    }
+}
+
+/// Kernels of faces that read two cells inwards.
+#[test]
+fn steps_with_ghosts_from_two_cells_run_together() {
+    let no = [false; 2];
+    for (open, corners) in [
+        ([no, no, [false, true]], false),
+        ([[true; 2], no, [true, false]], false),
+        ([[true; 2]; 3], false),
+        ([[true; 2]; 3], true),
+    ] {
+        let program = Program { far: true, ..steps([5, 6, 34], open, corners, true) };
+        let Some(fused) = program.check(builder(3)) else { return };
+        assert!(fused >= 9, "{fused} of 13 steps, {program:?}");
+    }
+}
+
 /// Planes that stream: a pass over the link serves several steps.
 #[test]
 fn steps_over_planes_that_stream_run_together() {
     let program = Program { actions: vec![Action::Steps(16)], ..steps([80, 12, 64], [[true; 2]; 3], false, true) };
     let bytes = 2 * 82 * 14 * 192 * 8;
-    let Some(fused) = program.check(builder(3).memory_limit(bytes / 2)) else { return };
-    assert!(fused >= 9, "{fused} of 16 steps");
-    program.check(builder(3).memory_limit(bytes / 4));
+    for far in [false, true] {
+        let program = Program { far, ..program.clone() };
+        let Some(fused) = program.check(builder(3).memory_limit(bytes / 2)) else { return };
+        assert!(fused >= 9, "{fused} of 16 steps, {far}");
+        program.check(builder(3).memory_limit(bytes / 4));
+    }
 }
 
 /// Where cells beyond edges and corners are read, all faces have to be known.
@@ -227,7 +338,13 @@ proptest! {
     fn any_program_has_the_bits_of_the_cpu(
         shape in [2_usize..9, 2_usize..9, 2_usize..70],
         open in prop::array::uniform3(prop::array::uniform2(any::<bool>())),
-        (all, corners, varied) in (any::<bool>(), any::<bool>(), any::<bool>()),
+        others in prop::array::uniform3(prop_oneof![
+            2 => Just(Other::Fixed),
+            2 => Just(Other::Periodic),
+            1 => Just(Other::Mirrored),
+            1 => Just(Other::Nearest),
+        ]),
+        (all, corners, varied, far) in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         depth in 3_u32..6,
         actions in prop::collection::vec(prop_oneof![
             4 => (1_usize..12).prop_map(Action::Steps),
@@ -237,6 +354,6 @@ proptest! {
         ], 1..5),
     ) {
         let open = if all { [[true; 2]; 3] } else { open };
-        Program { shape, open, corners, varied, actions }.check(builder(depth));
+        Program { shape, open, others, far, corners, varied, actions }.check(builder(depth));
     }
 }

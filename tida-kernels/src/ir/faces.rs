@@ -19,20 +19,42 @@ pub struct FaceKernel<'a> {
     pub inwards: i64,
 }
 
-/// Whether a kernel over ghosts reads no cell but the one so far `inwards` along an axis, of the array that it sets,
-/// its only argument.
-pub fn reads_beside(kernel: &Kernel, analysis: &Analysis, (across, inwards): (usize, i64)) -> bool {
-    let [(arg, usage)] = kernel.args.iter().zip(&analysis.args).collect::<Vec<_>>()[..] else { return false };
-    let beside = |(axis, form): (usize, &IndexForm)| {
-        let terms = vec![(Symbol::At(axis as u32), 1)];
-        *form == IndexForm::Affine(NormalForm { constant: if axis == across { inwards } else { 0 }, terms })
-    };
-    let near = usage.accesses.iter().all(|one| match one.write {
-        true => one.at_cell,
-        false => one.index.len() == kernel.rank && one.index.iter().enumerate().all(beside),
-    });
+/// The furthest cell inwards that [`reads_inwards`] knows.
+const FURTHEST: i64 = 2;
+
+/// How many cells inwards along an axis (`inwards` is 1 or -1) the furthest one is that a kernel over ghosts reads of
+/// the array that it sets, its only argument; none if it reads others than those in a line inwards of each ghost.
+pub fn reads_inwards(kernel: &Kernel, analysis: &Analysis, across: (usize, i64)) -> Option<i64> {
+    let [(arg, usage)] = kernel.args.iter().zip(&analysis.args).collect::<Vec<_>>()[..] else { return None };
     let plain = analysis.complete && !analysis.may_fault && !analysis.counts;
-    arg.access == Access::Write && arg.rank == kernel.rank && usage.must_write && near && plain
+    if arg.access != Access::Write || arg.rank != kernel.rank || !usage.must_write || !plain {
+        return None;
+    }
+    usage.accesses.iter().try_fold(0, |furthest, one| match one.write {
+        true => one.at_cell.then_some(furthest),
+        false => Some(furthest.max(distance(&one.index, across)?)),
+    })
+}
+
+/// How many cells inwards along an axis of the one that a kernel runs at this one is, if it is 1 or a few.
+pub(super) fn distance(index: &[IndexForm], (across, inwards): (usize, i64)) -> Option<i64> {
+    let mut found = None;
+    for (axis, form) in index.iter().enumerate() {
+        let IndexForm::Affine(NormalForm { constant, terms }) = form else { return None };
+        match axis == across {
+            _ if *terms != [(Symbol::At(axis as u32), 1)] => return None,
+            true => found = Some(constant * inwards),
+            false if *constant != 0 => return None,
+            false => {}
+        }
+    }
+    found.filter(|far| (1..=FURTHEST).contains(far))
+}
+
+/// Whether a kernel over ghosts reads no cell but the one beside each, 1 or -1 `inwards` along an axis, of the array
+/// that it sets, its only argument.
+pub fn reads_beside(kernel: &Kernel, analysis: &Analysis, across: (usize, i64)) -> bool {
+    reads_inwards(kernel, analysis, across).is_some_and(|furthest| furthest <= 1)
 }
 
 /// A sweep that writes its argument `written` in each cell of a domain, and then has each cell at an end of the last

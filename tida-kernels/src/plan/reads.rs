@@ -6,7 +6,7 @@ use crate::analysis::{Analysis, ArrayAccess};
 use crate::ir::{Access, Block, Body, ExprId, ExprKind, Kernel, LocalId, Step, Stmt, StmtKind, holds};
 
 /// Reads of one meaning: what stands in two places is the same in both.
-pub(super) struct Reads<'k>(BTreeMap<ExprId, (usize, &'k ArrayAccess)>);
+pub(crate) struct Reads<'k>(BTreeMap<ExprId, (usize, &'k ArrayAccess)>);
 
 impl<'k> Reads<'k> {
     /// Those of a kernel.
@@ -73,7 +73,7 @@ pub(super) fn values(block: &[Stmt]) -> Vec<ExprId> {
 
 /// Axes whose coordinates a cell computes with, as bits. To find its place in an array that has the tile's cuts is no
 /// such use: it moves along with the cell.
-pub(super) fn coordinates(kernel: &Kernel) -> u8 {
+pub(crate) fn coordinates(kernel: &Kernel) -> u8 {
     let (mut todo, mut seen, mut axes) = (Vec::new(), BTreeSet::new(), 0);
     roots(&kernel.body.block, false, &mut todo);
     while let Some(id) = todo.pop() {

@@ -61,9 +61,14 @@ impl Around {
     }
 
     /// The place whose value a place has, and whether that is one beyond a face where memory says what is there.
-    fn find(&self, mut at: [i64; 4]) -> ([i64; 4], bool) {
+    fn find(&self, at: [i64; 4]) -> ([i64; 4], bool) {
+        self.find_along(at, self.faces.len())
+    }
+
+    /// The same by what lies beyond faces of so many axes alone.
+    fn find_along(&self, mut at: [i64; 4], axes: usize) -> ([i64; 4], bool) {
         let mut held = false;
-        for (axis, sides) in self.faces.iter().enumerate() {
+        for (axis, sides) in self.faces.iter().enumerate().take(axes) {
             let (lo, hi) = (self.cells.lo[axis], self.cells.hi[axis]);
             let face = match at[axis] {
                 n if n < lo => sides[0],
@@ -108,6 +113,28 @@ impl Around {
             (needed.lo[axis], needed.hi[axis]) = (low, high);
         }
         needed
+    }
+
+    /// Fills what lies in a box of `to` beyond faces of axes before this one from what lies there beside the cells of
+    /// the domain: ghosts that a kernel has set beyond a face across this axis.
+    ///
+    /// # Safety
+    /// As [`Around::fill`].
+    pub unsafe fn fill_beside(&self, to: &Source<'_>, box_of: &GridBox<4>, axis: usize, element: &ElementType) {
+        for (ty, before) in element.placed_components() {
+            let component = (ty.size(), before);
+            for row in box_of.rows() {
+                for n in box_of.lo[3]..box_of.hi[3] {
+                    let at = [row[0], row[1], row[2], n];
+                    let (place, held) = self.find_along(at, axis);
+                    let both = to.place(place, 1, component).zip(to.place(at, 1, component));
+                    if let Some((from, to)) = both.filter(|_| place != at && !held) {
+                        // SAFETY: both places lie in their memory; the rest is the caller's promise.
+                        unsafe { std::ptr::copy(from, to, component.0) };
+                    }
+                }
+            }
+        }
     }
 
     /// Fills what lies in a box of `to`: beyond the faces, and its cells too if these have a source. Cells that lie

@@ -25,6 +25,7 @@ use super::tune;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue, all_ended};
+use crate::program::fuse::Sides;
 
 /// The last one of four axes.
 const LAST: usize = 3;
@@ -38,6 +39,16 @@ pub(crate) struct FaceLaunch {
     /// If who reads these ghosts can compute them: the axis of four that the face is across, times 2, and 1 for the
     /// high face.
     pub side: Option<usize>,
+    /// Beyond these faces of the array a fill sets ghosts anew.
+    pub filled: Sides,
+}
+
+/// The cells of a sweep beside which kernels set ghosts: all of one region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Domain {
+    pub cells: GridBox<4>,
+    /// See [`FaceLaunch::filled`].
+    pub filled: Sides,
 }
 
 /// How a kernel that sets ghosts goes with a sweep.
@@ -54,7 +65,7 @@ pub(crate) enum Goes {
 }
 
 /// The face of a domain that these are all ghosts of, one layer: its axis, and whether it is the high one.
-fn face_of(ghosts: &GridBox<4>, domain: &GridBox<4>) -> Option<(usize, bool)> {
+fn face_of(ghosts: &GridBox<4>, Domain { cells: domain, .. }: &Domain) -> Option<(usize, bool)> {
     let differs = |axis: &usize| (ghosts.lo[*axis], ghosts.hi[*axis]) != (domain.lo[*axis], domain.hi[*axis]);
     let axis = (0..=LAST).find(differs)?;
     match (ghosts.lo[axis], ghosts.hi[axis]) {
@@ -67,22 +78,24 @@ fn face_of(ghosts: &GridBox<4>, domain: &GridBox<4>) -> Option<(usize, bool)> {
 impl FaceLaunch {
     /// A kernel over these ghosts beside a domain that a sweep leaves, if each of them follows from the cell beside it
     /// alone.
-    pub fn beside(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &GridBox<4>) -> Option<FaceLaunch> {
+    pub fn beside(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &Domain) -> Option<FaceLaunch> {
         let (LAST, high) = face_of(&ghosts.1, domain)? else { return None };
         let inwards = if high { -1 } else { 1 };
         let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
         let near = reads_beside(kernel, analysis, (kernel.rank.checked_sub(1)?, inwards));
         let side = side(launch, (LAST, high));
-        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::Beside(inwards), side })
+        let goes = Goes::Beside(inwards);
+        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, filled: domain.filled })
     }
 
     /// A kernel over all ghosts of one face of the domain that a sweep leaves, whose only argument is that array.
-    pub fn after(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &GridBox<4>) -> Option<FaceLaunch> {
+    pub fn after(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &Domain) -> Option<FaceLaunch> {
         let (axis, high) = face_of(&ghosts.1, domain)?;
         let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
         let plain = kernel.args.len() == 1 && analysis.complete && !analysis.may_fault && !analysis.counts;
         let side = side(launch, (axis, high));
-        plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::After(axis, high), side })
+        let goes = Goes::After(axis, high);
+        plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, filled: domain.filled })
     }
 
     /// A kernel over these ghosts, of the same arguments as one over those beyond the opposite face, which neither
@@ -100,7 +113,8 @@ impl FaceLaunch {
             Some(analysis.complete && !analysis.may_fault && !analysis.counts)
         };
         let fits = apart && *region == ghosts.0 && plain(launch) == Some(true) && plain(first.0) == Some(true);
-        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes: Goes::Opposite(axis, high), side: None })
+        let goes = Goes::Opposite(axis, high);
+        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side: None, filled: Sides::default() })
     }
 
     /// The captured value that says which cells it is for.

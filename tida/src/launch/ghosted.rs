@@ -18,6 +18,7 @@ use super::step::Launch;
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::memory::node::{Done, Queue};
+use crate::program::fuse::Sides;
 
 /// A sweep, for launches of several steps; by itself it is the sweep.
 struct Ghosted {
@@ -34,10 +35,12 @@ pub(crate) fn ghosted(sweep: &Arc<dyn Launch>, faces: &[Arc<FaceLaunch>]) -> Opt
     let (prepared, captures) = {
         let step = sweep.step()?;
         let of = faces.iter().map(|face| Some((face, face.launch.beside()?))).collect::<Option<SmallVec<[_; 6]>>>()?;
+        let filled = of.first()?.0.filled;
         let kernels = of.iter().map(|(_, step)| Arc::as_ptr(step.prepared) as usize).collect();
-        let sides = of.iter().map(|(face, _)| face.side).collect::<Option<_>>()?;
+        // Those that fills set come after them.
+        let sides = of.iter().map(|(face, _)| face.side).chain([Some(filled.bits())]).collect::<Option<_>>()?;
         let mut made = step.prepared.with_ghosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let prepared = made.entry((kernels, sides)).or_insert_with(|| made_one(step.prepared, &of)).clone()?;
+        let prepared = made.entry((kernels, sides)).or_insert_with(|| made_one(step.prepared, &of, filled)).clone()?;
         let mut list = step.captures.list.clone();
         of.iter().for_each(|(_, step)| list.extend(step.captures.list.iter().cloned()));
         let edges = of.iter().map(|(face, _)| Value::from_bits(ScalarType::I64, face.edge() as u64));
@@ -47,19 +50,21 @@ pub(crate) fn ghosted(sweep: &Arc<dyn Launch>, faces: &[Arc<FaceLaunch>]) -> Opt
     Some(Arc::new(Ghosted { sweep: sweep.clone(), prepared, captures, faces: faces.to_vec() }))
 }
 
-fn made_one(of: &Prepared, faces: &[(&Arc<FaceLaunch>, OneStep<'_>)]) -> Option<Arc<Prepared>> {
+fn made_one(of: &Prepared, faces: &[(&Arc<FaceLaunch>, OneStep<'_>)], filled: Sides) -> Option<Arc<Prepared>> {
     let steps = of.steps.as_ref().filter(|_| !of.is_coded)?;
     let mut kernels = SmallVec::<[GhostKernel<'_>; 6]>::new();
     for (face, step) in faces {
-        let (side, kernel) = (face.side?, &step.prepared.kernel);
+        let (side, kernel, analysis) = (face.side?, &step.prepared.kernel, &step.prepared.analysis);
         let (axis, high) = ((side / 2 + kernel.rank).checked_sub(4)?, side % 2 == 1);
         let again = kernels.iter().any(|known| (known.axis, known.high) == (axis, high));
         if again || kernel.args.first()?.element != of.kernel.args.get(steps.pair.1)?.element {
             return None;
         }
-        kernels.push(GhostKernel { kernel, axis, high });
+        kernels.push(GhostKernel { kernel, analysis, axis, high });
     }
-    let mut made = Prepared::new(with_ghosts(&of.kernel, steps, &kernels)?).ok()?;
+    let axes = 4 - of.kernel.rank..4;
+    let filled: SmallVec<[_; 4]> = axes.map(|axis| [0, 1].map(|side| filled.has(2 * axis + side))).collect();
+    let mut made = Prepared::new(with_ghosts(&of.kernel, steps, &kernels, &filled)?).ok()?;
     let found = made.steps.as_mut().filter(|found| found.pair == steps.pair)?;
     // Few blocks have ghosts near.
     (found.work, found.computes) = (steps.work, true);

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use tida_kernels::element::ElementType;
 use tida_kernels::plan::fuse::Face;
 
 use super::around::Around;
@@ -52,16 +53,31 @@ impl Step {
         unsafe { self.launch.run_on(region, *cells, &sites) }
     }
 
-    /// Sets the ghosts in a box that it computes of what it reads.
+    /// Sets the ghosts in a box that it computes of what it reads, and those that a fill takes from them.
     ///
     /// # Safety
     /// As [`Steps::run`]; the cells beside them are there.
-    unsafe fn set_ghosts(&self, own: &Own, read: &GridBox<4>) -> Result<(), Error> {
+    unsafe fn set_ghosts(
+        &self,
+        own: &Own,
+        read: &GridBox<4>,
+        (around, element): (&Around, &ElementType),
+    ) -> Result<(), Error> {
         self.launch.ghosts().iter().try_for_each(|face| {
             let (region, cells) = (face.ghosts.0, face.ghosts.1.intersect(read));
             let sites = [Some(Site::Own(own.clone()))];
+            if cells.is_empty() {
+                return Ok(());
+            }
             // SAFETY: handed on.
-            if cells.is_empty() { Ok(()) } else { unsafe { face.launch.run_on(region, cells, &sites) } }
+            unsafe { face.launch.run_on(region, cells, &sites)? };
+            if let Some(axis) = face.side.map(|side| side / 2) {
+                let mut beyond = *read;
+                (beyond.lo[axis], beyond.hi[axis]) = (cells.lo[axis], cells.hi[axis]);
+                // SAFETY: as above; the memory is this launch's alone.
+                unsafe { around.fill_beside(&own.source(), &beyond, axis, element) };
+            }
+            Ok(())
         })
     }
 }
@@ -155,7 +171,7 @@ impl Steps {
         let mut last = unsafe { inp.read_around(self.region, read(0), &self.around) };
         if let Some(first) = self.steps.first() {
             // SAFETY: as above; the memory is this launch's alone.
-            unsafe { first.set_ghosts(&last, &read(0))? };
+            unsafe { first.set_ghosts(&last, &read(0), (&self.around, inp.element()))? };
         }
         for (number, step) in self.steps.iter().enumerate() {
             let cells = &left[number + 1];
@@ -183,7 +199,7 @@ impl Steps {
             unsafe {
                 let held = held.source(self.region);
                 self.around.fill(&next.source(), &read(number + 1), (None, &held), inp.element());
-                self.steps[number + 1].set_ghosts(&next, &read(number + 1))?;
+                self.steps[number + 1].set_ghosts(&next, &read(number + 1), (&self.around, inp.element()))?;
             }
             last = next;
         }

@@ -61,6 +61,11 @@ impl Sides {
         self.0 >> side & 1 == 1
     }
 
+    /// As a number.
+    pub fn bits(self) -> usize {
+        self.0.into()
+    }
+
     /// Whether all of others are among them.
     fn has_all(self, others: Sides) -> bool {
         self.0 & others.0 == others.0

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use super::driver::{Core, Recorder};
-use super::recording::{TileWork, add_touches};
+use super::recording::{GiveLaunch, TileWork, add_touches};
 use super::sweep::OpenSweep;
-use crate::grid::GridBox;
-use crate::launch::faces::{FaceLaunch, Goes, may_set};
+use crate::launch::faces::{Domain, FaceLaunch, Goes, may_set};
 use crate::launch::step::Launch;
 use crate::memory::tracker::BoxTouch;
+use crate::program::fuse::Sides;
 use crate::run::steps::identity;
 
 /// Kernels whose work a sweep does, at most: both faces of the last axis.
@@ -36,7 +36,9 @@ impl Core {
         let joined = || beside(sweep, tile, launch).filter(|_| !native);
         // A sweep of a part computes the planes first that others wait for.
         let after = || after(sweep, tile, launch).filter(|_| !self.is_place);
-        let apart = || opposite(sweep, tile, launch).filter(|_| !native && sweep.work.turn.is_none());
+        // Steps may compute what it sets: by itself it is between them.
+        let between = sweep.work.turn.is_some() || sweep.work.sets.is_some();
+        let apart = || opposite(sweep, tile, launch).filter(|_| !native && !between);
         let Some(face) = joined().or_else(after).or_else(apart) else { return false };
         let inwards = |touch: &BoxTouch| BoxTouch { read: None, ..touch.clone() };
         let writes = tile.touches.iter().filter(|touch| touch.write.is_some());
@@ -64,23 +66,24 @@ impl Core {
         &self,
         recorder: &mut Recorder,
         tile: &TileWork<'_>,
-        launch: &Arc<dyn Launch>,
+        launch: GiveLaunch<'_>,
     ) -> Option<(usize, Arc<FaceLaunch>)> {
         let usual = tile.is_face && tile.key.on_device && tile.after.is_empty() && tile.pace.is_none();
         let domain = if usual && !self.is_place { domain_of(tile)? } else { return None };
-        let face = Arc::new(FaceLaunch::after(launch, (tile.region, tile.cells), &domain)?);
+        let face = Arc::new(FaceLaunch::after(&launch(), (tile.region, tile.cells), &domain)?);
         let array = *tile.key.args.first()?;
         recorder.fusing.set(array, &face).then_some((array, face))
     }
 }
 
 /// The domain of the only array that a tile touches, if that is one region.
-fn domain_of(tile: &TileWork<'_>) -> Option<GridBox<4>> {
+fn domain_of(tile: &TileWork<'_>) -> Option<Domain> {
     let ([array], Some(touch)) = (&tile.key.args[..], tile.touches.iter().find(|touch| touch.write.is_some())) else {
         return None;
     };
     let [one] = &touch.tracker.regional()?.layout.regions[..] else { return None };
-    (identity(&touch.tracker) == *array).then_some(one.valid)
+    let filled = touch.tracker.planar().map_or(Sides::default(), |planar| planar.facts().filled());
+    (identity(&touch.tracker) == *array).then_some(Domain { cells: one.valid, filled })
 }
 
 /// A kernel that sets ghosts of the last axis beside the cells that the sweep leaves, each from that cell.
@@ -102,11 +105,11 @@ fn after(sweep: &OpenSweep, tile: &TileWork<'_>, launch: &Arc<dyn Launch>) -> Op
 }
 
 /// The cells that the sweep leaves of an array whose ghosts a kernel sets, if they are all of one region.
-fn left_by(sweep: &OpenSweep, tile: &TileWork<'_>) -> Option<GridBox<4>> {
+fn left_by(sweep: &OpenSweep, tile: &TileWork<'_>) -> Option<Domain> {
     let [(region, cells)] = sweep.work.boxes() else { return None };
-    let whole = *region == tile.region && domain_of(tile)? == *cells;
+    let domain = domain_of(tile).filter(|domain| *region == tile.region && domain.cells == *cells)?;
     let writes = |touch: &BoxTouch| sweep.work.array(&touch.tracker).is_some_and(|array| array.write);
-    (whole && tile.touches.iter().all(writes)).then_some(*cells)
+    tile.touches.iter().all(writes).then_some(domain)
 }
 
 /// A kernel that sets the ghosts opposite to those that the sweep sets, of the same arrays.

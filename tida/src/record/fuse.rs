@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 
 use super::closing::on_device;
 use super::driver::{Core, Recorder};
-use super::recording::TileWork;
+use super::recording::{GiveLaunch, TileWork};
 use super::rounds::Fills;
 use super::sweep::SweepKey;
 use crate::grid::GridBox;
@@ -23,6 +23,7 @@ use crate::grid::boxes::union;
 use crate::launch::faces::{FaceLaunch, before_faces};
 use crate::launch::fused::{enqueue_steps, same, steps_are_compiled};
 use crate::launch::ghosted::ghosted;
+use crate::launch::quoted::KernelId;
 use crate::launch::step::{Fusible, Launch, Together};
 use crate::memory::node::{DeviceWork, Node, Queue, Work};
 use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
@@ -49,6 +50,8 @@ pub(super) struct Fusing {
     last: Vec<OpenedSweep>,
     /// How the last of them go on.
     cycle: Cycle,
+    /// The last kernel that cannot compute the ghosts that were set of what it reads, and the arrays.
+    refused: Option<(KernelId, [usize; 2])>,
     pub(super) held: Vec<HeldNode>,
 }
 
@@ -68,6 +71,13 @@ impl OpenedSweep {
     fn reads_around(&self) -> bool {
         self.fusible.halo != [0; 4]
     }
+
+    /// Its kernel and the arrays that alternate, in an order that they keep.
+    fn kernel_of(&self) -> (KernelId, [usize; 2]) {
+        let arg = |number: usize| self.key.args.get(number).copied().unwrap_or_default();
+        let (out, inp) = (arg(self.fusible.out), arg(self.fusible.inp));
+        (self.key.kernel, [out.min(inp), out.max(inp)])
+    }
 }
 
 /// What a tile reads of an array, which may be gone by now.
@@ -86,7 +96,8 @@ pub(super) struct HeldNode {
 
 /// Whether all that work reads of arrays that do not alternate is read by `first` too, which may then do its work.
 fn within(op: &Op, first: &Sweep) -> bool {
-    let Some(sweep) = op.kernel().filter(|sweep| !same(&*sweep.launch, &*first.launch)) else { return true };
+    let other = |sweep: &&Arc<Sweep>| sweep.sets.is_none() && !same(&*sweep.launch, &*first.launch);
+    let Some(sweep) = op.kernel().filter(other) else { return true };
     let others = sweep.arrays.iter().filter(|array| sweep.turn.is_none_or(|pair| !pair.has(identity(&array.tracker))));
     others.into_iter().all(|other| first.array(&other.tracker).is_some_and(|array| array.reads_all_of(other)))
 }
@@ -166,7 +177,11 @@ impl Fusing {
     /// Records a kernel that sets ghosts of this array. Sweeps before it and after it are steps only if it sets them of
     /// what the last sweep has written, and who reads them may compute them.
     pub fn set(&mut self, array: usize, face: &Arc<FaceLaunch>) -> bool {
-        let of = |last: &&mut OpenedSweep| last.key.args.get(last.fusible.out) == Some(&array) && face.side.is_some();
+        let refused = self.refused;
+        let of = |last: &&mut OpenedSweep| {
+            let known = last.key.args.get(last.fusible.out) == Some(&array) && face.side.is_some();
+            known && refused != Some(last.kernel_of())
+        };
         let known = self.last.last_mut().filter(of).map(|last| last.sets.push(Arc::downgrade(face)));
         if known.is_none() {
             self.forget();
@@ -176,12 +191,14 @@ impl Fusing {
 
     /// A sweep like the last one as a step that computes the ghosts that were set since; itself if none were. None if
     /// it cannot.
-    pub fn as_step(&self, launch: &dyn Fn() -> Arc<dyn Launch>) -> Option<Option<Arc<dyn Launch>>> {
+    pub fn as_step(&mut self, launch: GiveLaunch<'_>) -> Option<Option<Arc<dyn Launch>>> {
         let Some(last) = self.last.last().filter(|last| !last.sets.is_empty()) else { return Some(None) };
         let sets = last.sets.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
         // Kernels that take turns are one kernel already.
         let alone = self.cycle.kernels == 1;
-        if alone { ghosted(&launch(), &sets).map(Some) } else { None }
+        let (step, of) = (if alone { ghosted(&launch(), &sets) } else { None }, last.kernel_of());
+        self.refused = step.is_none().then_some(of).or(self.refused);
+        step.map(Some)
     }
 
     /// Forgets the last sweeps: other work follows.
@@ -272,7 +289,8 @@ impl Core {
     /// Starts what is held back, if it is enough and the device has little else to do; the rest waits for more.
     pub(super) fn keep_fusing(self: &Arc<Core>, recorder: &mut Recorder) {
         let held = recorder.fusing.held.len();
-        if held < ENOUGH {
+        let set = recorder.fusing.held.iter().filter(|held| held.op.sets_ghosts()).count();
+        if held - set < ENOUGH {
             return;
         }
         let under_way = self.unfinished.count().saturating_sub(held + recorder.open.len());
@@ -345,7 +363,7 @@ impl Core {
         let Some(faces) = following.faces(facts_of, &cells) else { return (None, false, 1) };
         let (steps, more) = following.together(device, (&cells, &faces), (u32::MAX, false));
         // What comes later is no step after these, if other work is between.
-        let more = more && held[following.held()..].iter().all(|op| matches!(op, Op::Fill { .. }));
+        let more = more && held[following.held()..].iter().all(|op| matches!(op, Op::Fill { .. }) || op.sets_ghosts());
         let together = following.over(steps, cells, i64::MAX, faces);
         let launches = following.launches(steps);
         let group = following.first(steps).map(|held| StepGroup { held, region, together, launches, sets: true });

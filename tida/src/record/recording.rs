@@ -156,13 +156,17 @@ impl Core {
             self.keep_busy(&mut recorder);
         }
         let fuses = tile.key.on_device && self.fuses() && tile.listed.is_none();
-        let turn = if fuses { recorder.fusing.next(&tile) } else { None };
+        let sets = if fuses { self.set_between(&mut recorder, &tile, launch) } else { None };
+        let turn = if fuses && sets.is_none() { recorder.fusing.next(&tile) } else { None };
         let step = turn.and_then(|_| recorder.fusing.as_step(launch));
         let turn = turn.filter(|_| step.is_some());
         let whole = turn.filter(|_| lie_whole(tile.touches));
+        let held = recorder.holds_back(tile.touches.iter().map(|touch| &touch.tracker));
+        // Kernels that set ghosts between steps wait with them.
+        let waits = held && sets.is_some();
         if whole.is_some() {
             self.keep_fusing(&mut recorder);
-        } else if recorder.holds_back(tile.touches.iter().map(|touch| &touch.tracker)) {
+        } else if held && !waits {
             // Nothing that is not held back waits for what is: a thread may wait for it alone.
             self.close_all(&mut recorder);
             self.start_held(&mut recorder, true);
@@ -188,7 +192,7 @@ impl Core {
         // It may do the work of the steps after it too.
         let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
         add_touches(&node, &beside);
-        work.sets = if fuses { self.set_between(&mut recorder, &tile, &work.launch) } else { None };
+        work.sets = sets;
         if fuses && work.sets.is_none() {
             recorder.fusing.opened(&tile, &*work.launch, node.number);
         }
@@ -197,7 +201,7 @@ impl Core {
         }
         tile.add_to(&mut work);
         work.touch(&beside);
-        let sweep = Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None });
+        let sweep = Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None, waits });
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
         self.wake_driver(&mut recorder);

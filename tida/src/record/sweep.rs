@@ -78,6 +78,8 @@ pub(crate) struct OpenSweep {
     pub pace: Option<Arc<Pace>>,
     /// The reduction that it does the work of.
     pub ends: Option<Ends>,
+    /// It sets ghosts between steps that are held back.
+    pub waits: bool,
 }
 
 impl OpenSweep {
@@ -87,7 +89,7 @@ impl OpenSweep {
     /// Whether the sweeps may stay open, though no tile may join them now: ghosts of other arrays that they write may
     /// be filled too.
     pub fn is_refilled(open: &mut [Box<OpenSweep>], tracker: &Arc<Tracker>) -> bool {
-        let waits = open.iter().all(|sweep| sweep.work.turn.is_none() && sweep.kind.is_none());
+        let waits = open.iter().all(|sweep| sweep.work.turn.is_none() && sweep.kind.is_none() && !sweep.waits);
         OpenSweep::tell_refilled(open, tracker).is_some() && waits
     }
 
@@ -110,7 +112,7 @@ impl OpenSweep {
 
     /// Whether it is held back once it takes no more tiles, for steps after it that run with it.
     pub fn is_held_back(&self) -> bool {
-        self.work.turn.is_some() && self.node.chain.is_none()
+        (self.work.turn.is_some() || self.waits) && self.node.chain.is_none()
     }
 
     /// Whether it touches one of these arrays.

@@ -210,6 +210,11 @@ impl Op {
         matches!(self, Op::Sweep(_))
     }
 
+    /// Whether it runs a kernel that sets ghosts between steps.
+    pub fn sets_ghosts(&self) -> bool {
+        self.kernel().is_some_and(|sweep| sweep.sets.is_some())
+    }
+
     /// What a reduction does besides running over boxes, if it is one.
     pub fn fold(&self) -> Option<&Arc<dyn Fold>> {
         match self {

@@ -11,7 +11,7 @@ use crate::launch::fused::depth;
 use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::planes::PlaneFacts;
 use crate::memory::tracker::Tracker;
-use crate::program::fuse::{Following, Pair, Recorded, following};
+use crate::program::fuse::{Following, Pair, Recorded, Sides, following};
 
 /// What an array is known by.
 pub(crate) fn identity(tracker: &Arc<Tracker>) -> usize {
@@ -40,6 +40,11 @@ impl Steps {
     /// The arrays of the first one, and how far any of them reads.
     pub fn pair(&self) -> &Pair {
         &self.following.pair
+    }
+
+    /// Whether they compute ghosts that kernels have set.
+    pub fn computes(&self) -> bool {
+        !self.following.computed.is_empty()
     }
 
     /// Where the sweeps of the first step of each kernel are.
@@ -75,13 +80,13 @@ impl Steps {
 
     /// What lies beyond the faces of their box; nothing if a block cannot know.
     pub fn faces<'a>(&self, facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>, cells: &GridBox<4>) -> Option<Faces> {
-        let mut faces = faces(self.pair(), &facts_of, cells, self.following.filled)?;
+        let computed = self.following.computed;
+        let mut faces = faces(self.pair(), &facts_of, cells, (self.following.filled, computed))?;
         if !self.following.alike {
             // An array whose ghosts no step reads may never have had its fixed values.
             let constant = faces.iter_mut().flatten().filter(|face| **face == Face::Constant);
             constant.for_each(|face| *face = Face::Memory);
         }
-        let computed = self.following.computed;
         if !computed.is_empty() && facts_of(self.pair().out)?.domain() != *cells {
             return None;
         }
@@ -102,13 +107,13 @@ impl Steps {
     }
 }
 
-/// What lies beyond the faces of a box for steps between which ghosts are filled or not; nothing if a block cannot
-/// know.
+/// What lies beyond the faces of a box for steps between which ghosts are filled or not, and beyond some faces
+/// computed; nothing if a block cannot know.
 fn faces<'a>(
     pair: &Pair,
     facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>,
     cells: &GridBox<4>,
-    filled: bool,
+    (filled, computed): (bool, Sides),
 ) -> Option<Faces> {
     let mut faces = [[Face::Memory; 2]; 4];
     let (out, inp) = (facts_of(pair.out)?, facts_of(pair.inp)?);
@@ -124,6 +129,9 @@ fn faces<'a>(
         let outside = [cells.lo[axis] - halo < domain.lo[axis], cells.hi[axis] + halo > domain.hi[axis]];
         let whole = cells.lo[axis] == domain.lo[axis] && cells.hi[axis] == domain.hi[axis];
         for (side, face) in sides.iter_mut().enumerate().filter(|(side, _)| outside[*side]) {
+            if computed.has(2 * axis + side) {
+                continue;
+            }
             *face = out.faces[axis][side].filter(|face| *face == Face::Memory || whole)?;
             let fixed = out.fixed[axis][side].is_some() && out.fixed[axis][side] == inp.fixed[axis][side];
             let ends = [cells.lo[axis] == domain.lo[axis], cells.hi[axis] == domain.hi[axis]];

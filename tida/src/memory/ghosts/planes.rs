@@ -21,6 +21,7 @@ use super::regions::Regional;
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::grid::GridBox;
+use crate::program::fuse::Sides;
 
 /// The planes of an array.
 #[derive(Debug)]
@@ -69,6 +70,13 @@ impl PlaneFacts {
         let regions = &self.layout.regions;
         let ends = regions.first().zip(regions.last());
         ends.map_or(GridBox::new([0; 4], [0; 4]), |(first, last)| GridBox::new(first.valid.lo, last.valid.hi))
+    }
+
+    /// The faces beyond which a fill sets ghosts anew, if it is known how.
+    pub fn filled(&self) -> Sides {
+        let moves = |face: &Option<Face>| face.is_some_and(|face| face != Face::Memory);
+        let sides = self.faces.as_flattened().iter().enumerate().filter(|(_, face)| moves(face));
+        sides.fold(Sides::default(), |all, (side, _)| all.and(Sides::one(side)))
     }
 
     /// Whether the planes of the domain alone are the row that begins anew: each ghost plane is one of them. Of faces

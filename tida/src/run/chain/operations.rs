@@ -231,7 +231,8 @@ fn several(
     let most = match period {
         // Planes follow one another again and again; other arrays would have to be found by other numbers than a
         // cell's.
-        Some(period) if faces[axis] == [Face::Wrap; 2] && others.is_empty() => {
+        // Their ghosts that kernels set have coordinates of the domain.
+        Some(period) if faces[axis] == [Face::Wrap; 2] && others.is_empty() && !following.computes() => {
             faces[axis] = [Face::Follow; 2];
             most.min(((period - 1) / (hi - lo).max(1)).clamp(1, most.into()) as u32)
         }
