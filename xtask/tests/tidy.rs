@@ -4,6 +4,8 @@
 mod layers;
 #[path = "tidy/links.rs"]
 mod links;
+#[path = "tidy/sizes.rs"]
+mod sizes;
 
 use std::path::{Path, PathBuf};
 

@@ -3,31 +3,27 @@
 mod choice;
 mod places;
 pub(super) mod ranks;
+mod start;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use tida_kernels::plan::Math;
 
 use self::choice::Choice;
-use self::places::Beside;
 pub use self::ranks::Ranks;
+use self::start::{KernelsAsked, On, RoomAsked, RulesAsked};
 use super::describe::Missed;
-use super::{Handle, TileAcc, settings};
+use super::{TileAcc, settings};
 use crate::backend::cpu::Caches;
 use crate::backend::sim::{self, SimCluster, SimDevice};
-use crate::backend::{cuda, host, opencl};
-use crate::bytes::{IntoBytes, bytes_from};
-use crate::device::core::{DeviceCore, Opened};
-use crate::device::plans::PlansAsked;
-use crate::device::timeline::Recorder;
+use crate::backend::{cuda, opencl};
+use crate::bytes::IntoBytes;
+use crate::device::core::Opened;
 use crate::error::{Error, ErrorKind};
-use crate::memory::backing::{FailAfter, Folder};
+use crate::memory::backing::FailAfter;
 use crate::memory::ghosts::borders::StripFault;
-use crate::ranks::FakeRank;
-use crate::record::driver::{Core, EDGES_FROM, PATIENCE, PAUSE, Waits, start_threads};
-use crate::run::chain::wave::Host;
 
 /// Where work runs.
 ///
@@ -176,37 +172,14 @@ fn best_of(all: [(&'static str, Device, Open<'_>); 2]) -> Result<Found, Error> {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct TileAccBuilder {
-    device: Option<Device>,
-    simulated: Option<SimDevice>,
-    cluster: Option<SimCluster>,
-    /// Those of several places, as they were named.
-    devices: Option<Vec<String>>,
-    strip_fault: Option<StripFault>,
-    ranks: Option<Ranks>,
-    fake_ranks: Option<FakeRank>,
-    choice: Choice,
+    on: On,
     threads: Option<usize>,
-    look_ahead: Option<usize>,
-    patience: Option<Duration>,
-    hybrid_share: Option<f64>,
-    pause: Option<Duration>,
-    edges_from: Option<u64>,
-    stream_from: Option<Result<u64, Error>>,
-    memory_limit: Option<Result<u64, Error>>,
-    math: Math,
+    rules: RulesAsked,
+    kernels: KernelsAsked,
+    room: RoomAsked,
     timeline: bool,
-    tune: Option<bool>,
     caches: Option<Caches>,
-    without: Option<String>,
-    march: Option<u32>,
-    fuse: Option<Fuse>,
-    join: Option<bool>,
-    rounds: Option<bool>,
-    compile: Option<Compile>,
-    backed: Option<PathBuf>,
-    fails: FailAfter,
-    #[cfg(test)]
-    opened: Option<Arc<Opened>>,
+    strip_fault: Option<StripFault>,
 }
 
 /// Whether a program waits for the device's compiler: see [`TileAccBuilder::compile`].
@@ -255,9 +228,6 @@ pub enum Fuse {
     Steps(u32),
 }
 
-/// Sweeps that may wait to run before the recorder waits for one to finish.
-const LOOK_AHEAD: usize = 4096;
-
 /// Loops on both sides have no arrays in files.
 fn on_both_sides() -> Error {
     Error::new(
@@ -267,9 +237,6 @@ fn on_both_sides() -> Error {
         "choose one device, or the CPU alone",
     )
 }
-
-/// Bytes over the link that take longer than a few launches.
-const STREAM_FROM: u64 = 32 << 20;
 
 impl TileAccBuilder {
     /// Runs on this device and on no other, or with [`Device::Hybrid`] on the CPU too. Without it `TIDA_DEVICE`
@@ -283,7 +250,7 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn device(mut self, device: Device) -> Self {
-        self.device = Some(device);
+        self.on.device = Some(device);
         self
     }
 
@@ -298,7 +265,7 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn simulate(mut self, device: SimDevice) -> Self {
-        self.simulated = Some(device);
+        self.on.simulated = Some(device);
         self
     }
 
@@ -314,7 +281,7 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn simulate_cluster(mut self, cluster: SimCluster) -> Self {
-        self.cluster = Some(cluster);
+        self.on.cluster = Some(cluster);
         self
     }
 
@@ -337,8 +304,8 @@ impl TileAccBuilder {
     /// many cells along the first axis where a loop does not say. In the place of `TIDA_PLAN` and `TIDA_MARCH`.
     #[doc(hidden)]
     pub fn plan(mut self, without: &str, march: Option<u32>) -> Self {
-        self.without = Some(without.to_owned());
-        self.march = march;
+        self.kernels.without = Some(without.to_owned());
+        self.kernels.march = march;
         self
     }
 
@@ -346,27 +313,27 @@ impl TileAccBuilder {
     /// much, so that a thread that is kept from its core cuts no loop in two.
     #[doc(hidden)]
     pub fn pause(mut self, time: Duration) -> Self {
-        self.pause = Some(time);
+        self.rules.pause = Some(time);
         self
     }
 
     /// Has sweeps over arrays of so many bytes compute first what other places wait for, and no smaller ones.
     #[doc(hidden)]
     pub fn edges_from(mut self, bytes: u64) -> Self {
-        self.edges_from = Some(bytes);
+        self.rules.edges_from = Some(bytes);
         self
     }
 
     /// How many recorded sweeps, ghost fills and copies may wait to run; recording one more waits. At least 1.
     pub fn look_ahead(mut self, sweeps: usize) -> Self {
-        self.look_ahead = Some(sweeps);
+        self.rules.look_ahead = Some(sweeps);
         self
     }
 
     /// How kernels compute floats on a device; without it [`Math::Exact`], the bits of the CPU. On the CPU it changes
     /// nothing.
     pub fn math(mut self, math: Math) -> Self {
-        self.math = math;
+        self.kernels.math = math;
         self
     }
 
@@ -374,7 +341,7 @@ impl TileAccBuilder {
     /// 5 ms if nothing is said. The more steps share a pass over the link, the less moves over it. A program that does
     /// other things between its steps may want a longer time. Waiting for a result starts the work at once.
     pub fn patience(mut self, time: Duration) -> Self {
-        self.patience = Some(time);
+        self.rules.patience = Some(time);
         self
     }
 
@@ -395,7 +362,7 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn hybrid_share(mut self, part: f64) -> Self {
-        self.hybrid_share = Some(part);
+        self.rules.hybrid_share = Some(part);
         self
     }
 
@@ -405,7 +372,7 @@ impl TileAccBuilder {
     /// result. 32 MiB if nothing is said; `u64::MAX` for never. Bytes are a number or text, such as `"1.5GB"`:
     /// [`IntoBytes`].
     pub fn stream_from(mut self, bytes: impl IntoBytes) -> Self {
-        self.stream_from = Some(bytes.number_of_bytes());
+        self.rules.stream_from = Some(bytes.number_of_bytes());
         self
     }
 
@@ -431,7 +398,7 @@ impl TileAccBuilder {
     ///
     /// [`backed_by`]: Self::backed_by
     pub fn memory_limit(mut self, bytes: impl IntoBytes) -> Self {
-        self.memory_limit = Some(bytes.number_of_bytes());
+        self.room.memory_limit = Some(bytes.number_of_bytes());
         self
     }
 
@@ -464,14 +431,14 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn backed_by(mut self, folder: impl AsRef<Path>) -> Self {
-        self.backed = Some(folder.as_ref().to_owned());
+        self.room.backed = Some(folder.as_ref().to_owned());
         self
     }
 
     /// Reads from files and writes to them fail after so many that went well. For tests.
     #[doc(hidden)]
     pub fn fail_files(mut self, reads: Option<u64>, writes: Option<u64>) -> Self {
-        self.fails = FailAfter { reads, writes };
+        self.room.fails = FailAfter { reads, writes };
         self
     }
 
@@ -497,7 +464,7 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn fuse(mut self, steps: Fuse) -> Self {
-        self.fuse = Some(steps);
+        self.kernels.fuse = Some(steps);
         self
     }
 
@@ -512,7 +479,7 @@ impl TileAccBuilder {
     /// Not joined are loops that say how they run (`thread_block`, `march`, `cache`), arrays in
     /// [`storage`](crate::array::TileArrayBuilder::storage) of fewer bits, and arrays larger than memory.
     pub fn join(mut self, on: bool) -> Self {
-        self.join = Some(on);
+        self.rules.join = Some(on);
         self
     }
 
@@ -525,7 +492,7 @@ impl TileAccBuilder {
     /// in a cell, and loops of mostly reductions, copies or reads by the host are not held back; nor is anything where
     /// a timeline is recorded or plans are tried (`TIDA_TUNE`). Captured values may change from round to round.
     pub fn rounds(mut self, on: bool) -> Self {
-        self.rounds = Some(on);
+        self.rules.rounds = Some(on);
         self
     }
 
@@ -546,7 +513,7 @@ impl TileAccBuilder {
     /// Arrays larger than the device's memory, whose windows are laid out for what runs, wait for the compiler in any
     /// case.
     pub fn compile(mut self, how: Compile) -> Self {
-        self.compile = Some(how);
+        self.kernels.compile = Some(how);
         self
     }
 
@@ -576,7 +543,7 @@ impl TileAccBuilder {
     /// through the device's memory, and loops over a part of an array that the kernel both reads and writes. A
     /// simulated device, an accelerator of [`Device::Hybrid`] and the CPU have no trials.
     pub fn tune(mut self, on: bool) -> Self {
-        self.tune = Some(on);
+        self.kernels.tune = Some(on);
         self
     }
 
@@ -590,7 +557,7 @@ impl TileAccBuilder {
     /// Runs on this device.
     #[cfg(test)]
     pub(crate) fn opened(mut self, device: Arc<Opened>) -> Self {
-        self.opened = Some(device);
+        self.on.opened = Some(device);
         self.device(Device::Cpu)
     }
 
@@ -622,107 +589,6 @@ impl TileAccBuilder {
             (None, None) => self.clone().start(None),
             (world, places) => self.start_places(places.as_deref(), world),
         }
-    }
-
-    /// Starts it, as one of several places if those beside it are given.
-    fn start(self, others_here: Option<Beside>) -> Result<TileAcc, Error> {
-        let threads = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
-        let look_ahead = settings::check_look_ahead(self.look_ahead)?;
-        let limit = settings::memory_limit(self.memory_limit)?;
-        let march = settings::march(self.march)?;
-        let tune = settings::tune(self.tune)?;
-        let without = settings::without(self.without)?;
-        let fuse = settings::fuse(self.fuse)?;
-        let joins = settings::join(self.join)?;
-        let rounds = settings::rounds(self.rounds)?;
-        let compile = settings::compile(self.compile)?;
-        let stream_from = settings::stream_from(self.stream_from)?;
-        // Who opens a CUDA device reads them again.
-        settings::cuda_device(None)?;
-        bytes_from("TIDA_PINNED_LIMIT")?;
-        let asked = match (self.device, &self.simulated) {
-            (None, Some(_)) => Some(Device::Sim),
-            (None, None) => settings::device()?,
-            (device, _) => device,
-        };
-        let hybrid = asked == Some(Device::Hybrid);
-        let asked = match &self.simulated {
-            Some(_) if hybrid => Some(Device::Sim),
-            None if hybrid => settings::device()?.filter(|device| *device != Device::Hybrid),
-            _ => asked,
-        };
-        let asked_for = |device, opened| Found { device, opened, missed: Vec::new() };
-        let beside = others_here.as_ref().and_then(|others| others.simulated.as_deref());
-        let Found { device, opened, missed } = match asked.map(|device| (device, self.simulated)) {
-            Some((Device::Sim, Some(spec))) => asked_for(Device::Sim, Some(simulated(spec, beside)?)),
-            Some((device, Some(_))) => {
-                return Err(Error::new(
-                    ErrorKind::Argument,
-                    "simulate a device",
-                    format!("that the device `{}` is asked for too", device.name()),
-                    "leave one of `simulate` and `device` out",
-                ));
-            }
-            Some((device, None)) => asked_for(device, device.open(self.timeline, &self.choice, beside)?),
-            None => best(self.timeline, &self.choice)?,
-        };
-        #[cfg(test)]
-        let (device, opened) = match self.opened {
-            Some(opened) => (Device::OpenCl, Some(opened)),
-            None => (device, opened),
-        };
-        let folder = self.backed.as_deref().map(|path| Folder::new(path, self.fails)).transpose()?;
-        let opened = match (opened, &folder) {
-            (Some(_), Some(_)) if hybrid => return Err(on_both_sides()),
-            (None, Some(_)) => {
-                let memory = limit.unwrap_or_else(|| host::available() / 2);
-                Some(Arc::new(Opened::new(host::open(memory.saturating_add(memory / 16), threads)?)))
-            }
-            (opened, _) => opened,
-        };
-        let core = opened.map(|opened| {
-            let facts = opened.backend().facts();
-            // Loops on both sides are parted by the times that they take; native forms have no plans.
-            let tune = tune && !hybrid && !facts.native;
-            // What has no text is compiled at once.
-            let beside = compile == Compile::Beside || compile == Compile::Auto && facts.gpu && !facts.native;
-            let asked = PlansAsked { math: self.math, march, tune, without, fuse };
-            DeviceCore::new(opened, asked, limit).with_compiler(self.timeline, beside)
-        });
-        let timeline = match &core {
-            Some(device) => device.timeline.clone(),
-            None => self.timeline.then(|| Arc::new(Recorder::new(None))),
-        };
-        let caches = self.caches.unwrap_or_else(Caches::of_this_machine);
-        let waits = Waits {
-            look_ahead: look_ahead.unwrap_or(LOOK_AHEAD),
-            pause: self.pause.unwrap_or(PAUSE),
-            patience: self.patience.unwrap_or(PATIENCE),
-            joins,
-            edges_from: self.edges_from.unwrap_or(EDGES_FROM),
-            rounds,
-            share: settings::hybrid_share(self.hybrid_share)?,
-        };
-        // Loops on both sides bring parts of arrays there and back.
-        let stream_from = if hybrid { u64::MAX } else { stream_from.unwrap_or(STREAM_FROM) };
-        let pool = match &others_here {
-            Some(others) => (others.pool.clone(), true),
-            None => (start_threads(threads)?, false),
-        };
-        let core = Core::start(pool, waits, stream_from, core, Host::new(caches), timeline)?;
-        Ok(TileAcc {
-            handle: Arc::new(Handle {
-                core,
-                places: Vec::new(),
-                world: None,
-                device,
-                hybrid,
-                folder,
-                strip_fault: None,
-                transports: Vec::new(),
-                missed,
-            }),
-        })
     }
 }
 

@@ -28,7 +28,7 @@ use crate::memory::node::Node;
 use crate::memory::tracker::BoxTouch;
 use crate::program::order::Carry;
 use crate::program::schedule::Scale;
-use crate::record::sweep::SweepKey;
+use crate::record::sweep::{LoopAsked, SweepKey};
 
 pub(crate) use rule::{Line, OneColour, Rule};
 
@@ -96,9 +96,11 @@ pub(crate) fn check<'a, const D: usize>(
         valid_only: 0,
         checked: false,
         on_device: false,
-        block: None,
-        march: target.march.map(|cells| u32::try_from(cells).unwrap_or(u32::MAX)),
-        cache: target.cache,
+        asked: LoopAsked {
+            block: None,
+            march: target.march.map(|cells| u32::try_from(cells).unwrap_or(u32::MAX)),
+            cache: target.cache,
+        },
         order: None,
         colour: target.rule.colour(),
     };
@@ -193,7 +195,7 @@ pub(crate) fn check<'a, const D: usize>(
     let run_checked = launch.run_checked;
     key.checked = run_checked;
     key.on_device = place(prepared, acc, target)?;
-    key.block = threads(prepared, Some(acc), target.block)?;
+    key.asked.block = threads(prepared, Some(acc), target.block)?;
     if let (true, Some(device)) = (key.on_device && !target.cache.is_empty(), &acc.core().device) {
         let facts = device.backend().facts();
         let extent: SmallVec<[i64; 4]> = target.cells.extent().iter().map(|n| *n as i64).collect();
@@ -201,7 +203,7 @@ pub(crate) fn check<'a, const D: usize>(
         let all = target.cells.cells() as u64;
         let asked = Asked {
             hints: &target.cache,
-            block: key.block,
+            block: key.asked.block,
             usual,
             extent: &extent,
             all,

@@ -22,7 +22,6 @@ use super::one_region::Ends;
 use super::view::{Checked, Proven};
 use crate::acc::{Device, TileAcc};
 use crate::backend::cpu::{self, EXCLUSIVE, Exclusive};
-use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::{GridBox, narrow};
 use crate::launch::decoded::Wholes;
@@ -35,8 +34,8 @@ use crate::memory::node::Node;
 use crate::memory::tracker::Side;
 use crate::program::order::Carry;
 use crate::record::hybrid::LoopPart;
-use crate::record::recording::{GiveLaunch, TileWork};
-use crate::record::sweep::SweepKey;
+use crate::record::recording::{GiveLaunch, TileAccess, TileWork};
+use crate::record::sweep::{LoopAsked, SweepKey};
 use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
 
@@ -148,9 +147,7 @@ struct Planned<'a, const D: usize> {
     unproven: Unproven,
     carry: Option<Carry>,
     /// What was asked for, of devices.
-    block: Option<[u32; 3]>,
-    march: Option<u32>,
-    cache: Hints,
+    asked: LoopAsked,
     /// Its cells, with the copies of what other places own that it runs over.
     cells: GridBox<D>,
     over: Option<(OverCopies, u64)>,
@@ -221,9 +218,7 @@ impl<'a, const D: usize> Planned<'a, D> {
             by_planes,
             unproven,
             carry,
-            block: key.block,
-            march: key.march,
-            cache: key.cache,
+            asked: key.asked,
             cells,
             over,
             part,
@@ -243,9 +238,9 @@ impl<'a, const D: usize> Planned<'a, D> {
             run_checked: self.run_checked,
             needs: (self.unproven, self.tile.grown),
             valid_only: self.valid_only,
-            block: self.block,
-            march: self.march,
-            cache: self.cache,
+            block: self.asked.block,
+            march: self.asked.march,
+            cache: self.asked.cache,
             rows: rows_at_once(infos, prepared, (self.tile.region, self.rule)),
             alone: infos.iter().any(ArgInfo::has_other_cuts),
             uneven: infos.iter().position(|info| info.is_uneven(&self.touches)),
@@ -265,10 +260,12 @@ impl<'a, const D: usize> Planned<'a, D> {
             after: &self.after,
             name: "a kernel",
             recorded: self.recorded,
-            by_planes: self.by_planes,
-            grown: tile.grown,
-            reads_around_writes: prepared.reads_around_writes(),
-            is_face: self.rule.face().is_some(),
+            access: TileAccess {
+                by_planes: self.by_planes,
+                grown: tile.grown,
+                around_writes: prepared.reads_around_writes(),
+                is_face: self.rule.face().is_some(),
+            },
             listed: tile.listed.as_ref(),
             pace: self.part.as_ref().and_then(|part| part.pace.clone()),
         };

@@ -31,7 +31,7 @@ use crate::launch::quoted::KernelId;
 use crate::launch::step::Launch;
 use crate::memory::element::ScalarElement;
 use crate::memory::node::{Done, Queue};
-use crate::record::recording::TileWork;
+use crate::record::recording::{TileAccess, TileWork};
 use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
 
@@ -249,14 +249,11 @@ impl PtxKernel {
             after: &checked.after,
             name: "a PTX kernel",
             recorded,
-            by_planes: checked.by_planes,
-            grown: tile.grown,
-            reads_around_writes: false,
-            is_face: false,
+            access: TileAccess { by_planes: checked.by_planes, grown: tile.grown, ..TileAccess::default() },
             listed: None,
             pace: None,
         };
-        let block = work.key.block;
+        let block = work.key.asked.block;
         let launch = LazyCell::new(|| -> Arc<dyn Launch> {
             let needs = (prepared.clone(), tile.grown);
             Arc::new(Foreign::<A::Held, D> {

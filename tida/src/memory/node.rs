@@ -225,8 +225,6 @@ pub(crate) struct Node {
     pub recorded: &'static Location<'static>,
     /// It works on the device, with the data there; else on the host.
     pub on_device: bool,
-    /// It brings strips from another place.
-    brings: AtomicBool,
     /// The chain that it is a part of.
     pub chain: Option<u64>,
     /// Unfinished predecessors, plus one while it is still being recorded.
@@ -234,12 +232,20 @@ pub(crate) struct Node {
     links: Mutex<Links>,
     launched: OnceLock<Launched>,
     result: OnceLock<Result<(), Error>>,
+    flags: Flags,
+    /// Who starts it, if it waits for nodes of other places: those end there.
+    home: std::sync::OnceLock<Arc<dyn Starts>>,
+}
+
+/// What is said of a node while others look at it.
+#[derive(Default)]
+struct Flags {
+    /// It brings strips from another place.
+    brings: AtomicBool,
     /// Some thread waits for its end.
     watched: AtomicBool,
     /// No cell that it computes can fail.
     sure: AtomicBool,
-    /// Who starts it, if it waits for nodes of other places: those end there.
-    home: std::sync::OnceLock<Arc<dyn Starts>>,
 }
 
 #[derive(Default)]
@@ -277,14 +283,12 @@ impl Node {
             name,
             recorded,
             on_device,
-            brings: AtomicBool::new(false),
             chain,
             waiting: AtomicUsize::new(1),
             links: Mutex::default(),
             launched: OnceLock::new(),
             result: OnceLock::new(),
-            watched: AtomicBool::new(false),
-            sure: AtomicBool::new(false),
+            flags: Flags::default(),
             home: std::sync::OnceLock::new(),
         })
     }
@@ -302,7 +306,7 @@ impl Node {
 
     /// Whether it brings strips from another place.
     pub fn brings_strips(&self) -> bool {
-        self.brings.load(Ordering::Relaxed)
+        self.flags.brings.load(Ordering::Relaxed)
     }
 
     /// Who starts it, if that was said.
@@ -322,23 +326,23 @@ impl Node {
 
     /// Says that a thread is about to wait for its end: to be called before the last look at its result.
     pub fn watch(&self) {
-        self.watched.store(true, Ordering::SeqCst);
+        self.flags.watched.store(true, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
 
     /// Says that no cell that it computes can fail. Only while it is being recorded.
     pub fn set_sure(&self) {
-        self.sure.store(true, Ordering::Relaxed);
+        self.flags.sure.store(true, Ordering::Relaxed);
     }
 
     /// Whether it ended well, or will, unless the device fails or work that it needs.
     pub fn is_sure(&self) -> bool {
-        self.result.get().map_or_else(|| self.sure.load(Ordering::Relaxed), Result::is_ok)
+        self.result.get().map_or_else(|| self.flags.sure.load(Ordering::Relaxed), Result::is_ok)
     }
 
     /// Whether a thread may wait for its end.
     pub fn is_watched(&self) -> bool {
-        self.watched.load(Ordering::SeqCst)
+        self.flags.watched.load(Ordering::SeqCst)
     }
 
     /// Makes `self` wait for `before`; without `Need::Order` alone, a failure of `before` is a failure of `self`.
@@ -408,7 +412,7 @@ impl Node {
 
     /// Gives it its work. Only while it is being recorded.
     pub fn set_work(&self, work: Work) {
-        self.brings.store(matches!(work, Work::Strips(_)), Ordering::Relaxed);
+        self.flags.brings.store(matches!(work, Work::Strips(_)), Ordering::Relaxed);
         self.lock().work = Some(work);
     }
 

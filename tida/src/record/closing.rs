@@ -73,7 +73,7 @@ impl Core {
             return fusing.held.push(HeldNode { node: sweep.node, op: Op::Sweep(Arc::new(sweep.work)) });
         }
         let whole = sweep.ends.is_none() && sweep.pace.is_none() && sweep.work.faces.is_empty();
-        let edges = if self.is_place && sweep.node.on_device && whole { self.edges(&sweep) } else { None };
+        let edges = if self.rules.is_place && sweep.node.on_device && whole { self.edges(&sweep) } else { None };
         let OpenSweep { node, work: sweep, pace, ends, .. } = sweep;
         if let Some(open) = chain.filter(|open| node.chain == Some(open.number)) {
             node.set_work(self.part_of_chain(&open.gate));

@@ -34,14 +34,16 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(5);
 /// costs as much as the strips do.
 pub(crate) const EDGES_FROM: u64 = 48 << 20;
 
-/// How long recorded work waits for more, and what becomes of it.
-pub(crate) struct Waits {
+/// When recorded work starts, and what may run together.
+pub(crate) struct Rules {
     /// Nodes recorded and not finished, at most.
     pub look_ahead: usize,
     /// A recorder that is silent for so long has paused: what it recorded starts.
     pub pause: Duration,
     /// So long a silence ends a chain.
     pub patience: Duration,
+    /// Bytes from which on arrays that come from the host may stream in.
+    pub stream_from: u64,
     /// Sweeps that read the same arrays may run as one.
     pub joins: bool,
     /// Sweeps over arrays of at least so many bytes compute what other places wait for first.
@@ -50,6 +52,8 @@ pub(crate) struct Waits {
     pub rounds: bool,
     /// The part of the cells that the device takes of loops on both sides, if that is not to be measured.
     pub share: Option<f64>,
+    /// It is one of several places of an accelerator, whose nodes may wait for those of others.
+    pub is_place: bool,
 }
 
 /// What all clones of an accelerator share.
@@ -68,16 +72,19 @@ pub(crate) struct Core {
     /// Wakes the driver.
     pub(super) recorded: Condvar,
     pub(super) chains: Mutex<Chains>,
-    /// How loops that run on both sides are parted.
-    pub(super) borders: Borders,
-    /// Arrays of which strips were given, and where.
-    pub(super) given: Mutex<Vec<(Weak<Tracker>, StripBorders)>>,
+    pub(super) parted: Parted,
     /// Nodes recorded and not finished.
     pub(super) unfinished: Unfinished,
     /// Failures since the last `sync`.
     pub(super) failures: Mutex<Failures>,
-    /// It is one of several places of an accelerator, whose nodes may wait for those of others.
-    pub(super) is_place: bool,
+}
+
+/// How arrays are parted.
+pub(super) struct Parted {
+    /// Between the host and the device, in loops that run on both.
+    pub sides: Borders,
+    /// Among places: the arrays of which strips were given, and where.
+    pub given: Mutex<Vec<(Weak<Tracker>, StripBorders)>>,
 }
 
 /// Threads that run recorded work.
@@ -89,20 +96,6 @@ pub(crate) struct Threads {
     pub(super) launched: Option<Sender<InFlight>>,
     /// Nodes of a device that are to be launched.
     pub(super) ready: Mutex<VecDeque<Arc<Node>>>,
-}
-
-/// When recorded work starts, and what may run together.
-pub(super) struct Rules {
-    pause: Duration,
-    patience: Duration,
-    /// Bytes from which on arrays that come from the host may stream in.
-    pub stream_from: u64,
-    /// Sweeps that read the same arrays may run as one.
-    pub joins: bool,
-    /// See [`Waits::edges_from`].
-    pub edges_from: u64,
-    /// Programs that repeat themselves run in rounds.
-    pub rounds: bool,
 }
 
 /// What recording changes.
@@ -147,9 +140,8 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Core {
     /// Starts the threads, beside those of the pool.
     pub fn start(
-        (pool, is_place): (Arc<rayon::ThreadPool>, bool),
-        waits: Waits,
-        stream_from: u64,
+        pool: Arc<rayon::ThreadPool>,
+        rules: Rules,
         device: Option<DeviceCore>,
         host: Host,
         timeline: Option<Arc<Times>>,
@@ -161,22 +153,13 @@ impl Core {
             residents: Residents::default(),
             host,
             timeline,
-            rules: Rules {
-                pause: waits.pause,
-                patience: waits.patience,
-                stream_from,
-                joins: waits.joins,
-                edges_from: waits.edges_from,
-                rounds: waits.rounds,
-            },
             recorder: Mutex::default(),
             recorded: Condvar::new(),
             chains: Mutex::default(),
-            borders: Borders::new(waits.share),
-            given: Mutex::default(),
-            unfinished: Unfinished::new(waits.look_ahead),
+            parted: Parted { sides: Borders::new(rules.share), given: Mutex::default() },
+            unfinished: Unfinished::new(rules.look_ahead),
             failures: Mutex::default(),
-            is_place,
+            rules,
         });
         let thread = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::driver::{Core, Recorder};
 use super::recording::{GiveLaunch, TileWork, add_touches};
-use super::sweep::OpenSweep;
+use super::sweep::{LoopAsked, OpenSweep};
 use crate::launch::faces::{Domain, FaceLaunch, Goes, may_set};
 use crate::launch::step::Launch;
 use crate::memory::tracker::BoxTouch;
@@ -28,14 +28,14 @@ impl Core {
         let Some(sweep) = recorder.open.last_mut() else { return false };
         let asked = &tile.key;
         let usual = sweep.is_plain() && sweep.ends.is_none() && sweep.key.on_device && tile.after.is_empty();
-        let alone = asked.block.is_some() || asked.march.is_some() || asked.cache != Default::default();
+        let alone = asked.asked != LoopAsked::default();
         if !usual || !sweep.work.refilled.is_empty() || tile.listed.is_some() || tile.pace.is_some() || alone {
             return false;
         }
         // A native form has no place beside its cells.
         let joined = || beside(sweep, tile, launch).filter(|_| !native);
         // A sweep of a part computes the planes first that others wait for.
-        let after = || after(sweep, tile, launch).filter(|_| !self.is_place);
+        let after = || after(sweep, tile, launch).filter(|_| !self.rules.is_place);
         // Steps may compute what it sets: by itself it is between them.
         let between = sweep.work.turn.is_some() || sweep.work.sets.is_some();
         let apart = || opposite(sweep, tile, launch).filter(|_| !native && !between);
@@ -50,7 +50,7 @@ impl Core {
         add_touches(&sweep.node, if matches!(face.goes, Goes::After(..)) { tile.touches } else { &touches });
         sweep.work.touch(&touches);
         let (face, array) = (Arc::new(face), asked.args.first().copied().unwrap_or_default());
-        if self.is_place {
+        if self.rules.is_place {
             // Steps before it and after it are no steps of one launch.
             recorder.fusing.forget();
         } else {
@@ -68,8 +68,8 @@ impl Core {
         tile: &TileWork<'_>,
         launch: GiveLaunch<'_>,
     ) -> Option<(usize, Arc<FaceLaunch>)> {
-        let usual = tile.is_face && tile.key.on_device && tile.after.is_empty() && tile.pace.is_none();
-        let domain = if usual && !self.is_place { domain_of(tile)? } else { return None };
+        let usual = tile.access.is_face && tile.key.on_device && tile.after.is_empty() && tile.pace.is_none();
+        let domain = if usual && !self.rules.is_place { domain_of(tile)? } else { return None };
         let face = Arc::new(FaceLaunch::after(&launch(), (tile.region, tile.cells), &domain)?);
         let array = *tile.key.args.first()?;
         recorder.fusing.set(array, &face).then_some((array, face))

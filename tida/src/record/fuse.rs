@@ -17,7 +17,7 @@ use super::closing::on_device;
 use super::driver::{Core, Recorder};
 use super::recording::{GiveLaunch, TileWork};
 use super::rounds::Fills;
-use super::sweep::SweepKey;
+use super::sweep::{LoopAsked, SweepKey};
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::faces::{FaceLaunch, before_faces};
@@ -160,8 +160,8 @@ impl Fusing {
     /// Records the sweep that was opened last, of this tile and of the node of this number.
     pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: u64) {
         let key = &tile.key;
-        let plain = key.on_device && !key.checked && key.block.is_none() && key.march.is_none();
-        let step = launch.step().filter(|_| plain && key.cache == Default::default());
+        let plain = key.on_device && !key.checked && key.asked == LoopAsked::default();
+        let step = launch.step().filter(|_| plain);
         let Some(fusible) = step.and_then(|step| step.prepared.fusible()) else { return self.last.clear() };
         let pairs = self.last.last().and_then(|last| Pair::of(&last.key, &last.fusible)).zip(Pair::of(key, &fusible));
         if !pairs.is_some_and(|(before, pair)| pair.follows(&before)) {

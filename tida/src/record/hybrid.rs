@@ -289,11 +289,11 @@ impl Core {
         let kernel = (key.kernel, key.views);
         let cuts = || layout.cuts.at.iter().flatten().copied();
         loop {
-            let mut borders = lock(&self.borders.all);
+            let mut borders = lock(&self.parted.sides.all);
             let found = borders.iter().position(|border| border.cuts.iter().copied().eq(cuts()));
             let number = found.unwrap_or_else(|| {
                 let regions = layout.regions.iter().map(|region| region.valid.cells() as u64);
-                borders.push(Border::new(cuts().collect(), regions, self.borders.share));
+                borders.push(Border::new(cuts().collect(), regions, self.parted.sides.share));
                 borders.len() - 1
             });
             if !measured {

@@ -16,7 +16,7 @@ use super::chains::OpenChain;
 use super::closing::on_device;
 use super::driver::Core;
 use super::fuse::Fusing;
-use super::sweep::{OpenSweep, OpenSweeps};
+use super::sweep::{LoopAsked, OpenSweep, OpenSweeps};
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::launch::fused::OneStep;
@@ -80,7 +80,7 @@ impl OpenSweep {
     /// The same, whatever ghosts it sets and whether it is a step.
     pub(super) fn is_plain(&self) -> bool {
         let key = &self.key;
-        let asked = key.block.is_some() || key.march.is_some() || key.cache != Default::default();
+        let asked = key.asked != LoopAsked::default();
         let alone = key.checked || key.valid_only != 0 || asked || self.work.listed.is_some();
         !alone && self.node.chain.is_none() && self.pace.is_none() && self.ends.is_none()
     }

@@ -33,18 +33,24 @@ pub(crate) struct TileWork<'a> {
     pub after: &'a [Arc<Node>],
     pub name: &'static str,
     pub recorded: &'static Location<'static>,
+    pub access: TileAccess,
+    /// The boxes that it runs over, if those are not all of its cells.
+    pub listed: Option<&'a Listed>,
+    /// Measures the sweep, of a loop that runs on both sides.
+    pub pace: Option<Arc<Pace>>,
+}
+
+/// Which cells the accesses of a tile may go to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TileAccess {
     /// Its reads were proven, and it writes no ghosts between regions: it may run plane by plane.
     pub by_planes: bool,
     /// It may write ghosts.
     pub grown: bool,
     /// It reads other cells of what it writes.
-    pub reads_around_writes: bool,
+    pub around_writes: bool,
     /// It sets ghosts beyond a face, as a part of a fill.
     pub is_face: bool,
-    /// The boxes that it runs over, if those are not all of its cells.
-    pub listed: Option<&'a Listed>,
-    /// Measures the sweep, of a loop that runs on both sides.
-    pub pace: Option<Arc<Pace>>,
 }
 
 impl TileWork<'_> {
@@ -69,7 +75,7 @@ impl TileWork<'_> {
     /// Whether it writes cells alone, all of them, reads no other cells of what it writes, and touches no array whose
     /// ghosts are not what a fill leaves.
     pub fn runs_as_usual(&self) -> bool {
-        !(self.grown || self.reads_around_writes || self.listed.is_some()) && self.has_ghosts_of_fills()
+        !(self.access.grown || self.access.around_writes || self.listed.is_some()) && self.has_ghosts_of_fills()
     }
 
     /// Whether the ghosts of all arrays that it touches are what a fill leaves, and kernels that are a part of it.
@@ -79,17 +85,18 @@ impl TileWork<'_> {
 
     /// Whether it may be a part of a chain on the host.
     pub fn can_wave(&self) -> bool {
-        let usual = self.runs_as_usual() || self.is_face && self.has_ghosts_of_fills();
+        let usual = self.runs_as_usual() || self.access.is_face && self.has_ghosts_of_fills();
         usual && !self.has_whole() && self.can_chain(Kind::Planes) && wave::can_wave(self.touches)
     }
 
     /// Whether it may be a part of a chain.
     pub fn can_chain(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Planes => self.by_planes && can_stream(self.touches),
+            Kind::Planes => self.access.by_planes && can_stream(self.touches),
             Kind::Arriving => {
                 let is_backed = self.touches.iter().any(|touch| touch.tracker.storage().backing().is_some());
-                self.by_planes && can_stream(self.touches) && !self.has_whole() && self.runs_as_usual() && !is_backed
+                let streams = self.access.by_planes && can_stream(self.touches) && !is_backed;
+                streams && !self.has_whole() && self.runs_as_usual()
             }
             Kind::Regions => can_move(self.touches),
         }
@@ -111,7 +118,7 @@ impl Core {
             return Side::Device;
         }
         self.flush_round(&mut recorder);
-        if !tile.is_face {
+        if !tile.access.is_face {
             return self.record_in_sweep(recorder, tile, launch);
         }
         match self.set_by_sweep(&mut recorder, &tile, &launch()) {
@@ -217,7 +224,7 @@ impl Core {
         chain: Option<u64>,
     ) -> Arc<Node> {
         let node = Node::new(name, recorded, on_device, chain);
-        if self.is_place {
+        if self.rules.is_place {
             node.set_home(self.clone());
         }
         node

@@ -52,8 +52,7 @@ pub(super) struct Rounds {
 /// What repeats itself.
 #[derive(Default)]
 struct Loop {
-    period: usize,
-    /// One period, and as far as it came so far.
+    /// One period, and its parts as far as they came so far.
     words: Vec<u64>,
     parts: Vec<Part>,
     /// The arrays of these parts, each once.
@@ -99,14 +98,19 @@ impl Sweep {
 
 impl Loop {
     fn new(words: Vec<u64>) -> Loop {
-        let mut made = Loop { period: words.len(), words, ..Loop::default() };
+        let mut made = Loop { words, ..Loop::default() };
         made.starts_anew();
         made
     }
 
+    /// Parts of a period.
+    fn period(&self) -> usize {
+        self.words.len()
+    }
+
     /// So many parts are held back at least: whole periods, if they are short.
     fn periods(&self, parts: usize) -> usize {
-        self.period * (parts / self.period).max(1)
+        self.period() * (parts / self.period()).max(1)
     }
 
     /// Work starts early again.
@@ -121,17 +125,17 @@ impl Loop {
 
     /// The next part has come.
     fn came(&mut self) {
-        (self.at, self.seen) = ((self.at + 1) % self.period, self.seen + 1);
+        (self.at, self.seen) = ((self.at + 1) % self.period(), self.seen + 1);
     }
 
     /// Whether it is known what it is made of. Its first period runs as if there were no rounds.
     fn is_known(&self) -> bool {
-        self.seen >= self.period
+        self.seen >= self.period()
     }
 
     /// Whether it is not known yet which steps run together: a step is found by the one before it.
     fn learns(&self) -> bool {
-        self.seen < 3 * self.period
+        self.seen < 3 * self.period()
     }
 
     /// What comes for the first time.
@@ -172,7 +176,7 @@ impl Loop {
 
     /// The ghosts of an array are filled after what was held back last.
     fn is_filled(&mut self, tracker: &Arc<Tracker>) {
-        let before = (self.at + self.period - 1) % self.period;
+        let before = (self.at + self.period() - 1) % self.period();
         let Some(Pending { op: Op::Sweep(sweep), .. }) = self.pending.last_mut() else { return };
         let known = sweep.refilled.first().is_some_and(|storage| Arc::ptr_eq(storage, tracker.storage()));
         if known || !sweep.array(tracker).is_some_and(|array| array.write) {
@@ -203,14 +207,14 @@ impl Loop {
     /// How what is held back runs: to the end, or as much of it as steps run together. Nothing if it runs by itself.
     fn cut(&mut self, core: &Core, all: bool) -> Option<Arc<Cut>> {
         let held = self.pending.len();
-        let of = ((self.at + self.period - held % self.period) % self.period, held, all);
+        let of = ((self.at + self.period() - held % self.period()) % self.period(), held, all);
         let known = self.cuts.iter().position(|cut| cut.of == of).map(|known| self.cuts.remove(known));
         let (cut, compiled) = match known.filter(|cut| cut.captured == self.captured) {
             Some(cut) => (cut, true),
             None => {
                 let (made, compiled) = Cut::new(core, (of, self.captured), &self.pending)?;
                 // What came in the second period may not know yet which steps it runs with.
-                (Arc::new(made), compiled && self.seen >= 2 * self.period + held)
+                (Arc::new(made), compiled && self.seen >= 2 * self.period() + held)
             }
         };
         if compiled {
@@ -266,7 +270,7 @@ impl Core {
     /// Whether programs may run in rounds.
     fn makes_rounds(&self) -> bool {
         let no_trials = self.device.as_ref().is_some_and(|device| !device.asked.tune);
-        self.rules.rounds && no_trials && self.timeline.is_none() && !self.is_place
+        self.rules.rounds && no_trials && self.timeline.is_none() && !self.rules.is_place
     }
 
     /// The recorder, with room for a node of a round if one may begin.
@@ -456,7 +460,7 @@ impl Core {
     /// Makes no more rounds of a loop that does not pay.
     fn pays(self: &Arc<Core>, recorder: &mut Recorder) {
         let Some(now) = recorder.rounds.now.as_mut() else { return };
-        now.refused |= now.seen == now.period && !pays(&now.parts, now.bytes, self.rules.joins);
+        now.refused |= now.seen == now.period() && !pays(&now.parts, now.bytes, self.rules.joins);
         if now.refused {
             self.flush_round(recorder);
             recorder.rounds.end();

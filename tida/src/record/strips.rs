@@ -91,7 +91,7 @@ impl Core {
 
     /// Strips of these arrays are given, at these borders.
     fn are_given(&self, arrays: &[&Arc<Tracker>], borders: Option<&Borders>) {
-        let mut given = lock(&self.given);
+        let mut given = lock(&self.parted.given);
         let is_of = |known: &Weak<Tracker>| arrays.iter().any(|tracker| known.as_ptr() == Arc::as_ptr(tracker));
         given.retain(|(known, _)| known.strong_count() > 0 && !is_of(known));
         let all = arrays.iter().zip(borders.into_iter().cycle());
@@ -105,7 +105,8 @@ impl Core {
         let writes = |tracker: &Weak<Tracker>| {
             work.arrays.iter().any(|array| array.write && Arc::as_ptr(&array.tracker) == tracker.as_ptr())
         };
-        let borders = lock(&self.given).iter().find(|(tracker, _)| writes(tracker)).map(|(_, borders)| *borders)?;
+        let borders =
+            lock(&self.parted.given).iter().find(|(tracker, _)| writes(tracker)).map(|(_, borders)| *borders)?;
         let plain = sweep.ends.is_none()
             && work.listed.is_none()
             && work.launch.order().is_none()

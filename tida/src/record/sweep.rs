@@ -36,30 +36,37 @@ pub(crate) struct SweepKey {
     pub valid_only: u16,
     /// Whether accesses are checked.
     pub checked: bool,
-    /// Whether it runs on the device, and the threads of a block that were asked for.
+    /// Whether it runs on the device.
     pub on_device: bool,
-    pub block: Option<[u32; 3]>,
-    /// Cells along the first axis that a thread takes, if that was asked for.
-    pub march: Option<u32>,
-    /// What is to be cached, if that was asked for.
-    pub cache: Hints,
+    /// What its loop asked for.
+    pub asked: LoopAsked,
     /// How cells run in order, and what is carried from region to region.
     pub order: Option<(Order, Option<Carry>)>,
     /// The colour of the cells that run, if not all do.
     pub colour: Option<CellColour>,
 }
 
+/// How a loop says that it is to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct LoopAsked {
+    /// Threads of a block.
+    pub block: Option<[u32; 3]>,
+    /// Cells along the first axis that a thread takes.
+    pub march: Option<u32>,
+    /// What is to be cached.
+    pub cache: Hints,
+}
+
 impl SweepKey {
     /// Whether this is the same but for the captured values, of which there are as many.
     pub fn is_like(&self, other: &SweepKey) -> bool {
         let SweepKey { kernel, views, args, captures, tables, valid_only, checked, on_device, .. } = self;
-        let SweepKey { block, march, cache, order, colour, .. } = self;
+        let SweepKey { asked, order, colour, .. } = self;
         *args == other.args
             && (kernel, views, tables) == (&other.kernel, &other.views, &other.tables)
             && captures.len() == other.captures.len()
             && (valid_only, checked, on_device) == (&other.valid_only, &other.checked, &other.on_device)
-            && (block, march, cache) == (&other.block, &other.march, &other.cache)
-            && (order, colour) == (&other.order, &other.colour)
+            && (asked, order, colour) == (&other.asked, &other.order, &other.colour)
     }
 }
 

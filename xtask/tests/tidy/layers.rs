@@ -46,7 +46,7 @@ fn modules_of_tests(path: &str, text: &str) -> Vec<String> {
 }
 
 /// The code of a file without comments and tests, line by line as it was.
-fn shipped(text: &str) -> String {
+pub(super) fn shipped(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let is_tests = |n: usize| lines[n] == "#[cfg(test)]" && lines.get(n + 1).is_some_and(|next| next.ends_with('{'));
     let end = (0..lines.len()).find(|n| is_tests(*n)).unwrap_or(lines.len());

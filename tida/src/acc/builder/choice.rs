@@ -39,7 +39,7 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn cuda_device(mut self, number: u32) -> Self {
-        self.choice.cuda = Some(Chosen { which: number, by_builder: true });
+        self.on.choice.cuda = Some(Chosen { which: number, by_builder: true });
         self
     }
 
@@ -57,7 +57,7 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn opencl_device(mut self, which: impl Display) -> Self {
-        self.choice.opencl = Some(Chosen { which: which.to_string(), by_builder: true });
+        self.on.choice.opencl = Some(Chosen { which: which.to_string(), by_builder: true });
         self
     }
 }

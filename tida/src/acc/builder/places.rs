@@ -61,7 +61,7 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn devices(mut self, devices: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.devices = Some(devices.into_iter().map(Into::into).collect());
+        self.on.devices = Some(devices.into_iter().map(Into::into).collect());
         self
     }
 
@@ -70,22 +70,22 @@ impl TileAccBuilder {
     /// # Errors
     /// What names no device; a device that is asked for too; settings that places do not have.
     pub(super) fn places(&self) -> Result<Option<Vec<Named>>, Error> {
-        let by_variable = match (&self.devices, self.device, &self.simulated, &self.cluster) {
+        let by_variable = match (&self.on.devices, self.on.device, &self.on.simulated, &self.on.cluster) {
             (None, None, None, None) => settings::devices()?,
             _ => None,
         };
-        let asked: Vec<String> = match (&self.devices, by_variable, &self.cluster) {
+        let asked: Vec<String> = match (&self.on.devices, by_variable, &self.on.cluster) {
             (None, _, Some(cluster)) => vec![format!("sim:{}", cluster.devices())],
             (Some(devices), ..) => devices.clone(),
             (None, Some(text), None) => text.split_whitespace().map(str::to_owned).collect(),
             (None, None, None) => return Ok(None),
         };
         let refused = |found: String, advice: &str| Err(Error::new(ErrorKind::Argument, tried(&asked), found, advice));
-        if let Some(device) = self.device {
+        if let Some(device) = self.on.device {
             let found = format!("that the device `{}` is asked for too", device.name());
             return refused(found, "leave one of `devices`, `simulate_cluster` and `device` out");
         }
-        if self.cluster.is_some() && (self.devices.is_some() || self.simulated.is_some()) {
+        if self.on.cluster.is_some() && (self.on.devices.is_some() || self.on.simulated.is_some()) {
             let found = "a cluster that is simulated too".to_owned();
             return refused(found, "leave `simulate_cluster` out, or both of `devices` and `simulate`");
         }
@@ -100,11 +100,11 @@ impl TileAccBuilder {
         if all.is_empty() || all.len() > MOST {
             return refused(format!("{} places", all.len()), "name 1 to 64");
         }
-        if self.simulated.is_some() && all.iter().any(|named| named.device != Device::Sim) {
+        if self.on.simulated.is_some() && all.iter().any(|named| named.device != Device::Sim) {
             let advice = "name `sim` alone, or leave `simulate` out";
             return refused("a description of a simulated device, and places of another kind".into(), advice);
         }
-        if self.backed.is_some() {
+        if self.room.backed.is_some() {
             let advice = "use one device, or keep arrays in memory";
             return refused("arrays that lie in files (`backed_by`)".into(), advice);
         }
@@ -171,13 +171,14 @@ impl TileAccBuilder {
         let mut all: Vec<TileAcc> = Vec::with_capacity(places.len());
         let mut cluster = self.sims(places)?.into_iter();
         for place in places {
-            let mut builder = TileAccBuilder { devices: None, cluster: None, ..self.clone() };
+            let mut builder = self.clone();
+            (builder.on.devices, builder.on.cluster) = (None, None);
             // Where nobody says which device, ranks of a host take turns.
-            builder.choice.turn = world.map_or(0, |world| world.host().number);
+            builder.on.choice.turn = world.map_or(0, |world| world.host().number);
             if let Some(named) = place {
                 match named.device {
-                    Device::Sim => builder.simulated = cluster.next(),
-                    device => builder.device = Some(device),
+                    Device::Sim => builder.on.simulated = cluster.next(),
+                    device => builder.on.device = Some(device),
                 }
                 if let Some(which) = &named.which {
                     builder = match named.device {
@@ -200,10 +201,10 @@ impl TileAccBuilder {
     /// A cluster that cannot be.
     fn sims(&self, places: &[Option<&Named>]) -> Result<Vec<SimDevice>, Error> {
         let count = places.iter().flatten().filter(|named| named.device == Device::Sim).count();
-        let usual = || SimCluster::of(count, self.simulated.clone().unwrap_or_default());
-        match (count, &self.cluster) {
+        let usual = || SimCluster::of(count, self.on.simulated.clone().unwrap_or_default());
+        match (count, &self.on.cluster) {
             (0, None) => Ok(Vec::new()),
-            (_, cluster) => cluster.clone().unwrap_or_else(usual).into_devices(self.cluster.is_some()),
+            (_, cluster) => cluster.clone().unwrap_or_else(usual).into_devices(self.on.cluster.is_some()),
         }
     }
 }

@@ -49,14 +49,14 @@ impl TileAccBuilder {
     /// # Ok(()) }
     /// ```
     pub fn ranks(mut self, ranks: Ranks) -> Self {
-        self.ranks = Some(ranks);
+        self.on.ranks = Some(ranks);
         self
     }
 
     /// Runs on ranks that are threads of one process. For tests.
     #[doc(hidden)]
     pub fn fake_ranks(mut self, rank: FakeRank) -> Self {
-        self.fake_ranks = Some(rank);
+        self.on.fake_ranks = Some(rank);
         self
     }
 
@@ -66,7 +66,7 @@ impl TileAccBuilder {
     /// Settings that are not understood, or that ranks do not have; no MPI.
     pub(super) fn world(&self) -> Result<Option<Arc<World>>, Error> {
         let timeout = settings::ranks_timeout()?;
-        let asked = match (&self.fake_ranks, self.ranks) {
+        let asked = match (&self.on.fake_ranks, self.on.ranks) {
             (Some(_), _) => Ranks::Mpi,
             (None, Some(ranks)) => ranks,
             (None, None) => settings::ranks()?,
@@ -76,13 +76,13 @@ impl TileAccBuilder {
         }
         let refused =
             |found: &str, advice: &str| Error::new(ErrorKind::Argument, "run on several ranks", found, advice);
-        if self.backed.is_some() {
+        if self.room.backed.is_some() {
             return Err(refused("arrays that lie in files (`backed_by`)", "keep arrays in memory, or leave ranks out"));
         }
-        if self.device.map_or_else(settings::device, |device| Ok(Some(device)))? == Some(super::Device::Hybrid) {
+        if self.on.device.map_or_else(settings::device, |device| Ok(Some(device)))? == Some(super::Device::Hybrid) {
             return Err(refused("the device `hybrid`", "choose one device, or several by `devices`"));
         }
-        match &self.fake_ranks {
+        match &self.on.fake_ranks {
             Some(rank) => World::fake(rank.clone(), timeout).map(Some),
             None => World::mpi(timeout).map(Some),
         }

@@ -32,6 +32,7 @@ use crate::launch::site::Site;
 use crate::launch::step::Launch;
 use crate::launch::sweep::SweepLaunch;
 use crate::memory::node::{Done, Queue};
+use crate::record::recording::{TileAccess, TileWork};
 use crate::record::wait::{InKernel, outside_kernels};
 use crate::tile::Tile;
 
@@ -136,7 +137,7 @@ where
     if checked.key.on_device {
         has_room(&prepared, checked.acc)?;
     }
-    let work = crate::record::recording::TileWork {
+    let work = TileWork {
         key: checked.key,
         region: tile.region,
         cells: tile.cells.widen(),
@@ -144,14 +145,11 @@ where
         after: &checked.after,
         name: "a kernel over groups",
         recorded: Location::caller(),
-        by_planes: false,
-        grown: tile.grown,
-        reads_around_writes: false,
-        is_face: false,
+        access: TileAccess { grown: tile.grown, ..TileAccess::default() },
         listed: None,
         pace: None,
     };
-    let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.block);
+    let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.asked.block);
     let needs = (checked.unproven, tile.grown);
     let launch = LazyCell::new(|| -> Arc<dyn Launch> {
         Arc::new(Native::<A::Held, N, D> {

@@ -35,7 +35,7 @@ use crate::launch::quoted::Quoted;
 use crate::memory::layout::Layout;
 use crate::memory::node::{Node, Work};
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
-use crate::record::recording::TileWork;
+use crate::record::recording::{TileAccess, TileWork};
 use crate::record::sweep::SweepKey;
 use crate::record::wait::outside_kernels;
 use crate::tile::Tile;
@@ -412,10 +412,7 @@ impl<'a, const D: usize> Planned<'a, D> {
                 after: &after,
                 name: "a reduction",
                 recorded,
-                by_planes,
-                grown: false,
-                reads_around_writes: false,
-                is_face: false,
+                access: TileAccess { by_planes, ..TileAccess::default() },
                 listed: None,
                 pace: None,
             };

@@ -267,13 +267,23 @@ fn a_task_that_does_not_fit_is_named() {
 type Fault = (&'static str, fn(&mut RegionStep));
 
 #[test]
-fn a_missing_wait_is_seen() {
-    let faults: [Fault; 5] = [
+fn planted_faults_are_seen() {
+    fn each(step: &mut RegionStep, fault: fn(&mut usize, &mut bool)) {
+        for load in &mut step.loads {
+            if let RegionPiece::Item { at, load, .. } = &mut load.piece {
+                fault(at, load);
+            }
+        }
+    }
+    let faults: [Fault; 8] = [
         ("a place that is still in use", |step| step.loads.iter_mut().for_each(|load| load.after.run = None)),
         ("a region that is not home", |step| step.loads.iter_mut().for_each(|load| load.after.store = None)),
         ("a region that is not done", |step| step.stores.iter_mut().for_each(|store| store.after.run = None)),
         ("the host before a store", |step| step.runs_after.store = None),
         ("the host before a load", |step| step.runs_after.load = None),
+        ("a stale region", |step| each(step, |_, load| *load = false)),
+        ("an early eviction", |step| each(step, |at, _| *at = 0)),
+        ("a task that is left out", |step| step.runs.clear()),
     ];
     let need = |item: usize, write: bool| [ItemNeed { item, load: true, write }].into_iter().collect();
     let task = |item: usize, write: bool, after: &[usize], anywhere: bool| {

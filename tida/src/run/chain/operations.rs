@@ -99,46 +99,13 @@ pub(super) fn operations(
         let fills_ring = ring_fill(link, planars).is_some();
         match link.filled() {
             None => {
-                let uses = &link.uses;
-                let Some(over) = uses.iter().find(|one| one.scale == Scale::Same) else { continue };
-                let (over, axis) = (over.array, 4 - planars[over.array].facts().rank);
-                let planes = boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]);
-                let swept = hull_of(planes);
-                if swept.is_empty() {
-                    continue;
-                }
-                let planes = period.map_or(swept.clone(), |period| 0..period);
-                let outside = |one: &Use| {
-                    let valid = &planars[one.array].facts().valid;
-                    one.scale != Scale::Same || swept.end <= valid.start || valid.end <= swept.start
-                };
-                let beyond = uses.iter().all(outside) && uses.iter().any(|one| one.write && one.read.is_some());
-                // How an array is touched that the last of these links writes, or that none does.
-                let access = |last: usize, one: &Use| {
-                    let whole = one.read.is_none()
-                        && !one.keeps
-                        && planes == swept
-                        && overwrites(planars[one.array], &boxes[number])
-                        && edges_are_set((chain, boxes), last + 1, planars[one.array], one.array);
-                    let write = if whole { Write::Whole } else { Write::Part };
-                    Access {
-                        array: one.array,
-                        read: one.read.map(|(lo, hi)| match period {
-                            // All ghost planes beyond one end, as a fill sets them.
-                            None if beyond => Reach::Planes(one.planes.clone()),
-                            None if one.write || one.scale != Scale::Same => {
-                                Reach::Within(lo, hi, planars[one.array].facts().grown.clone())
-                            }
-                            _ => Reach::Around(lo, hi),
-                        }),
-                        write: one.write.then_some(write),
-                        scale: 1,
-                    }
-                };
+                let Some(swept) = Swept::of((chain, number), planars, boxes, *period) else { continue };
+                let access = |last: usize, one: &Use| swept.access(last, one);
                 let several = depth.and_then(|depth| {
                     let segment = (links.end, *period);
                     several(chain, planars, (number, segment), (&boxes[number], results), depth, access)
                 });
+                let (over, planes) = (swept.over, swept.planes.clone());
                 match several {
                     Some(Several { work, links, accesses }) => {
                         next = number + links;
@@ -146,7 +113,7 @@ pub(super) fn operations(
                         add(work, over, PlaneOp { planes, accesses, steps, scale: 1 });
                     }
                     None => {
-                        let accesses = uses.iter().map(|one| access(number, one)).collect();
+                        let accesses = link.uses.iter().map(|one| access(number, one)).collect();
                         let work = if link.op.fold().is_some() { OpWork::Fold(number) } else { OpWork::Sweep(number) };
                         add(work, over, PlaneOp { planes, accesses, steps: 1, scale: 1 });
                     }
@@ -162,6 +129,67 @@ pub(super) fn operations(
         }
     }
     (works, ops)
+}
+
+/// The planes that the sweep or the reduction of a link goes over.
+struct Swept<'a> {
+    chain: &'a Chain,
+    planars: &'a [&'a Arc<Planar>],
+    boxes: &'a [Vec<GridBox<4>>],
+    number: usize,
+    period: Option<i64>,
+    /// The array whose planes they are.
+    over: usize,
+    /// Those with cells of it.
+    cells: Range<i64>,
+    /// The same; on the unwrapped axis all of them.
+    planes: Range<i64>,
+    /// It has only ghosts beyond the ends of arrays, and reads planes for them.
+    beyond: bool,
+}
+
+impl<'a> Swept<'a> {
+    /// Nothing if it has no cells.
+    fn of(
+        (chain, number): (&'a Chain, usize),
+        planars: &'a [&'a Arc<Planar>],
+        boxes: &'a [Vec<GridBox<4>>],
+        period: Option<i64>,
+    ) -> Option<Swept<'a>> {
+        let uses = &chain.links[number].uses;
+        let over = uses.iter().find(|one| one.scale == Scale::Same)?.array;
+        let axis = 4 - planars[over].facts().rank;
+        let cells = hull_of(boxes[number].iter().map(|cells| cells.lo[axis]..cells.hi[axis]));
+        let outside = |one: &Use| {
+            let valid = &planars[one.array].facts().valid;
+            one.scale != Scale::Same || cells.end <= valid.start || valid.end <= cells.start
+        };
+        let beyond = uses.iter().all(outside) && uses.iter().any(|one| one.write && one.read.is_some());
+        let planes = period.map_or(cells.clone(), |period| 0..period);
+        (!cells.is_empty()).then_some(Swept { chain, planars, boxes, number, period, over, cells, planes, beyond })
+    }
+
+    /// How an array is touched that the `last` of some links from this one on writes, or that none does.
+    fn access(&self, last: usize, one: &Use) -> Access {
+        let planar = self.planars[one.array];
+        let whole = one.read.is_none()
+            && !one.keeps
+            && self.planes == self.cells
+            && overwrites(planar, &self.boxes[self.number])
+            && edges_are_set((self.chain, self.boxes), last + 1, planar, one.array);
+        let write = if whole { Write::Whole } else { Write::Part };
+        Access {
+            array: one.array,
+            read: one.read.map(|(lo, hi)| match self.period {
+                // All ghost planes beyond one end, as a fill sets them.
+                None if self.beyond => Reach::Planes(one.planes.clone()),
+                None if one.write || one.scale != Scale::Same => Reach::Within(lo, hi, planar.facts().grown.clone()),
+                _ => Reach::Around(lo, hi),
+            }),
+            write: one.write.then_some(write),
+            scale: 1,
+        }
+    }
 }
 
 /// The parts of a ghost fill that streams, with their planes and what they touch.
