@@ -340,8 +340,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     }
 
     /// Gives each place of an accelerator of several [`devices`](crate::TileAccBuilder::devices) all of the array: a
-    /// table or a small field that kernels read as a whole ([`all`](crate::all())). The host writes it, and
-    /// [`copy_from`](crate::TileArray::copy_from) does, on all places alike; kernels read it alone. On one place it
+    /// table or a small field that kernels read as a whole ([`all`](crate::all())). The host and
+    /// [`copy_from`](crate::TileArray::copy_from) write it on all places; kernels can only read it. On one place it
     /// changes nothing.
     ///
     /// ```
@@ -368,18 +368,21 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
-    /// How many planes of its neighbours each place has as cells, for an accelerator of several
-    /// [`devices`](crate::TileAccBuilder::devices): it computes them too, so that a fill of ghosts sends planes only
-    /// when those that are left do not reach. Where a step reads one plane beyond the cell, 4 planes are sent in one
-    /// message every 4 steps, steps fuse on devices, and arrays that have no room stream by planes. Without it places
-    /// compute what is theirs alone, and send ghosts at each fill.
+    /// How many planes of its neighbours each place holds as cells, for an accelerator of several
+    /// [`devices`](crate::TileAccBuilder::devices). The place computes these planes too, so a fill of ghosts sends
+    /// planes only when too few of them still hold the right values. If a step reads one plane beyond the cell, 4
+    /// planes are sent in one message every 4 steps. Steps fuse on devices, and arrays that have no room stream by
+    /// planes. Without it each place computes its own planes alone, and each fill sends ghosts.
     ///
-    /// Arrays that go together in one loop need it alike. Planes are computed twice for loops over all tiles, whole
-    /// regions, of kernels that read at constant distances and cannot fail, whatever they write; after any other loop
-    /// that writes the array the next fill sends planes. So it does where a kernel computes with the coordinate of
-    /// the first axis (`at[0]`), or arrays are centred on faces along it, if that axis is periodic, and where arrays of
-    /// a loop are centred in different ways along it. Arrays of one axis, and those that are cut along other axes too,
-    /// have none.
+    /// Build all arrays of a loop with the same number. The planes are computed by loops over all tiles, where tiles
+    /// are whole regions, and the kernel reads at constant distances and cannot fail. After any other loop that writes
+    /// the array, the next fill sends planes. So it does
+    ///
+    /// - if the first axis is periodic, and the kernel computes with its coordinate (`at[0]`) or arrays are centred on
+    ///   faces along it;
+    /// - if arrays of the loop are centred in different ways along the first axis.
+    ///
+    /// Arrays of one axis, and those that are cut along other axes too, hold no such planes.
     ///
     /// ```
     /// # use tida::prelude::*;

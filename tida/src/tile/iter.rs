@@ -140,12 +140,12 @@ impl<const D: usize> TileIter<D> {
 
     /// Keeps only the cells of these blocks: a mask leaves the others out. There are as many tiles as without, each
     /// with the blocks that lie in it, so a loop without [`tile_size`](TileIter::tile_size) costs no more calls. A
-    /// tile's [`cells`](Tile::cells) are then a box around its blocks, and none where it has no block. Cells without a
-    /// block keep their values, in arrays that take turns each its own. Ghosts of [`grown`](TileIter::grown) tiles are
-    /// left out.
+    /// tile's [`cells`](Tile::cells) are then a box around its blocks, and none where it has no block. Cells outside of
+    /// all blocks keep their values; where two arrays take turns, each keeps its own. Ghosts of
+    /// [`grown`](TileIter::grown) tiles are left out.
     ///
-    /// What a loop touches is taken for that box: arrays need ghosts as for a loop over all of it. The blocks must be
-    /// of a mask with the cuts of this array, else `compute` gives an error. With [`within`](TileIter::within) or
+    /// Checks take the loop for one over that whole box, so arrays need ghosts as for all of it. The blocks must be of
+    /// a mask with the cuts of this array, else `compute` gives an error. With [`within`](TileIter::within) or
     /// [`tile_size`](TileIter::tile_size) a list is made for each tile, each time.
     ///
     /// ```
