@@ -6,7 +6,7 @@ mod programs;
 
 use tida::SimDevice;
 use tida::prelude::*;
-use tida_tests::{everywhere, expect, on_a_device, value};
+use tida_tests::{everywhere, expect, on_a_device, unhurried, value};
 
 use programs::{ALONG, BESIDE, How, Program, SHAPE};
 
@@ -184,7 +184,7 @@ fn sweeps_along_one_axis_are_joined() {
     // Values are carried from region to region.
     joined::<0>([2, 1, 1], 0);
     // What reads across lines comes after all of them.
-    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let acc = unhurried().device(Device::Cpu).threads(2).build().unwrap();
     let mut c = TileArray::<f64, 2>::builder([300, 400]).ghost(1).build(&acc).unwrap();
     let mut d = c.like().unwrap();
     let (cells, same) = (c.tiles().within([0, 0], [300, 399]), c.tiles().within([0, 0], [300, 399]));
@@ -198,7 +198,7 @@ fn sweeps_along_one_axis_are_joined() {
 
 fn joined<const AXIS: usize>(regions: [usize; 3], count: u64) {
     let shape = [40, 36, 70];
-    let acc = TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap();
+    let acc = unhurried().device(Device::Cpu).threads(2).build().unwrap();
     let build = || TileArray::<f64, 3>::builder(shape).regions(regions).ghost(1).build(&acc).unwrap();
     let (mut c, mut d, mut u) = (build(), build(), build());
     u.fill(|at| value(5, at)).unwrap();
