@@ -452,7 +452,8 @@ impl TileAccBuilder {
     /// that are constants. They may read others as always. Arrays of complex numbers, and of other elements of several
     /// components, are computed one step a launch. The arrays have two or three axes and are cut along the first one
     /// alone. Ghosts are [filled](crate::TileArray::fill_ghosts) between the steps, or no step reads them. They are of
-    /// fixed value, periodic ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones. A launch
+    /// fixed value, periodic ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones, or set by
+    /// kernels ([`fill_ghosts_with`](crate::fill_ghosts_with()) says by which). A launch
     /// ends at loops that say how they run (`thread_block`, `march`, `cache`), at kernels in no order that repeats, and
     /// at host reads in between. Captured values may change from step to step.
     ///
