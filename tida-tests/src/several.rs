@@ -28,6 +28,8 @@ pub fn accelerators(places: usize, axes: usize) -> Vec<(String, TileAcc)> {
         build("cpu", named("cpu")),
         build("sim", named("sim")),
         build("sim, edges first", named("sim").edges_from(0)),
+        build("sim, apart", named("sim").apart()),
+        build("sim, apart, edges first", named("sim").apart().edges_from(0)),
         build("sim of little memory", named("sim").simulate(SimDevice::new()).memory_limit(48u64 << (10 + axes))),
         build("both", TileAcc::builder().devices((0..places).map(|n| ["sim", "cpu"][n % 2])).threads(2)),
     ];
@@ -42,6 +44,7 @@ pub fn accelerators(places: usize, axes: usize) -> Vec<(String, TileAcc)> {
         let list: String = if two { "0,1," } else { "0,0," }.chars().cycle().take(2 * places - 1).collect();
         let named = || TileAcc::builder().devices([format!("cuda:{list}")]).threads(2);
         all.extend([build("cuda", named()), build("cuda, edges first", named().edges_from(0))]);
+        all.push(build("cuda, apart, edges first", named().apart().edges_from(0)));
     }
     all
 }

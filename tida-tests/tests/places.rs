@@ -258,12 +258,15 @@ fn mistakes_in_strips_are_found() {
         bits(&u.read_box(u.domain()).unwrap())
     };
     let expected = run(&one());
-    for kind in ["cpu:3", "sim:3"] {
-        let builder = || TileAcc::builder().devices([kind]).threads(2).edges_from(0);
+    for (kind, apart) in [("cpu:3", false), ("sim:3", false), ("sim:3", true)] {
+        let builder = || {
+            let builder = TileAcc::builder().devices([kind]).threads(2).edges_from(0);
+            if apart { builder.apart() } else { builder }
+        };
         assert!(run(&builder().build().unwrap()) == expected, "{kind}");
         for fault in [StripFault::Shallow, StripFault::Lost, StripFault::MissingWait] {
             let got = run(&builder().plant_strips(fault).build().unwrap());
-            assert!(got != expected, "{fault:?} on {kind} changed nothing");
+            assert!(got != expected, "{fault:?} on {kind}, apart: {apart}, changed nothing");
         }
     }
 }

@@ -52,6 +52,10 @@ pub struct Configuration {
     pub parts: usize,
     /// Planes that these have of one another as cells, of arrays that can have them.
     pub overlap: usize,
+    /// What they give one another goes by way of the host's memory.
+    pub apart: bool,
+    /// Sweeps compute what other places wait for first, however small their arrays are.
+    pub edges: bool,
 }
 
 impl Default for Configuration {
@@ -73,6 +77,8 @@ impl Default for Configuration {
             lanes: false,
             parts: 1,
             overlap: 0,
+            apart: false,
+            edges: false,
         }
     }
 }
@@ -115,6 +121,12 @@ impl Configuration {
             Place::OpenCl => builder.device(Device::OpenCl),
             Place::Cuda => builder.device(Device::Cuda),
         };
+        if self.apart {
+            builder = builder.apart();
+        }
+        if self.edges {
+            builder = builder.edges_from(0);
+        }
         if self.files {
             builder = builder.backed_by(std::env::temp_dir());
         }

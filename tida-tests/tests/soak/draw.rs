@@ -195,6 +195,8 @@ fn configuration(dice: &mut Dice, places: &[Place]) -> Configuration {
         lanes: dice.once_in(2),
         parts: if dice.once_in(2) { dice.between(2, 8) } else { 1 },
         overlap: dice.one_of(&[0, 0, 2, 3, 6]),
+        apart: dice.once_in(2),
+        edges: dice.once_in(2),
     }
 }
 

@@ -76,6 +76,8 @@ impl Display for Program {
             ("slow", c.slow),
             ("one_engine", c.one_engine),
             ("lanes", c.lanes),
+            ("apart", c.apart),
+            ("edges", c.edges),
         ];
         for (name, _) in flags.iter().filter(|(_, on)| *on) {
             write!(f, " {name}=1")?;
@@ -265,6 +267,8 @@ impl FromStr for Program {
             slow: on.flag("slow"),
             one_engine: on.flag("one_engine"),
             lanes: on.flag("lanes"),
+            apart: on.flag("apart"),
+            edges: on.flag("edges"),
             parts: if on.find("parts").is_some() { on.number("parts")? } else { 1 },
             overlap: if on.find("overlap").is_some() { on.number("overlap")? } else { 0 },
         };

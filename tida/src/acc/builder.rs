@@ -548,6 +548,14 @@ impl TileAccBuilder {
         self
     }
 
+    /// No place reads another one's memory, as if their devices did not reach each other: what they give one another
+    /// goes by way of the host's memory. For tests.
+    #[doc(hidden)]
+    pub fn apart(mut self) -> Self {
+        self.on.apart = true;
+        self
+    }
+
     /// Parts of arrays make a mistake in what they give one another. For tests.
     #[doc(hidden)]
     pub fn plant_strips(mut self, fault: StripFault) -> Self {

@@ -262,7 +262,9 @@ pub(super) fn exchange(
     let here = acc.places_here();
     let routes = arrays.iter().flat_map(|(_, routes)| routes.iter().map(|route| (route.from, route.to)));
     let mut pairs: Vec<(usize, usize)> = routes.filter(|(from, to)| here.contains(from) || here.contains(to)).collect();
-    pairs.sort_unstable();
+    // All give to the place after theirs first: so what is first to be taken of two is first to be there.
+    let places = acc.all_places();
+    pairs.sort_unstable_by_key(|(from, to)| ((to + places - from) % places, *from));
     pairs.dedup();
     if fault == Some(StripFault::Lost) {
         pairs.pop();

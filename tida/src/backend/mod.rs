@@ -50,13 +50,14 @@ pub(crate) const COPIES: usize = STREAMS;
 /// And two for what packs and unpacks what moves: to the device, and from it.
 pub(crate) const PACKS: [usize; 2] = [COPIES + 1, COPIES + 2];
 
-/// And two whose kernels run before those of other streams: for what places give one another, and for the cells that
-/// they give.
+/// And three whose kernels run before those of other streams: for what a place takes from others, for the cells that it
+/// gives, and for messages that it makes of them.
 pub(crate) const STRIPS: usize = COPIES + 3;
 pub(crate) const EDGES: usize = COPIES + 4;
+pub(crate) const GIVES: usize = COPIES + 5;
 
 /// Streams in all.
-pub(crate) const ALL_STREAMS: usize = COPIES + 5;
+pub(crate) const ALL_STREAMS: usize = COPIES + 6;
 
 /// How long a thread looks for what a GPU may end at any moment before it sleeps: to wake takes 10 to 100 µs, and three
 /// threads may have to, one after the other. Where there are few cores others need them meanwhile.
@@ -174,6 +175,9 @@ pub(crate) trait Event: Debug + Send + Sync {
     fn settle(&self) -> Result<(), Error> {
         self.finish()
     }
+    /// Says that one thread will come to [`Event::settle`] it. A simulated device counts it as at work from the moment
+    /// that the event is reached, and not from when it comes.
+    fn claim(&self) {}
     /// Blocks the calling thread until all work before it is done.
     ///
     /// # Errors
@@ -517,8 +521,8 @@ pub(crate) trait Backend: Debug + Send + Sync {
         false
     }
 
-    /// Says that what comes in a stream is after an event that was reached. To a simulated device that makes a
-    /// difference: its clock is not the host's.
+    /// Says that what comes in a stream is after an event that was reached, of any device. To a simulated device that
+    /// makes a difference where both are on one clock, which is not the host's.
     fn after(&self, _stream: usize, _event: &dyn Event) -> Result<(), Error> {
         Ok(())
     }

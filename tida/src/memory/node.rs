@@ -25,7 +25,7 @@ pub(crate) enum Work {
     Both(HostWork),
     /// Work on the device: it puts its commands into a stream and returns.
     Device(DeviceWork),
-    /// Brings strips from another place, in a stream of their own.
+    /// Brings strips from another place, or makes a message of them, in a stream of their own.
     Strips(Box<StripWork>),
     /// A sweep on the device whose cells at borders come first, in a stream of their own.
     Split(Box<SplitWork>),
@@ -49,10 +49,20 @@ pub(crate) type Planes = SmallVec<[(i64, i64); 2]>;
 /// See [`Work::Strips`].
 pub(crate) struct StripWork {
     pub work: DeviceWork,
-    /// It reads these planes of the other place, and writes beyond the borders of its own.
+    /// The planes that are given.
     pub planes: Planes,
-    /// Its stream waits for what it comes after; not so where a test plants a mistake.
-    pub waits: bool,
+    pub way: Way,
+}
+
+/// How strips go from place to place.
+pub(crate) enum Way {
+    /// The place that takes reads them where they are, and writes beyond its own borders. Its stream waits for what it
+    /// comes after; not so where a test plants a mistake.
+    Read { waits: bool },
+    /// Their place makes a message of them, and hands it over once the device is done with it.
+    Give,
+    /// They come in the message of this node, and are written beyond borders.
+    Take(Arc<Node>),
 }
 
 /// See [`Work::Split`].
@@ -240,7 +250,7 @@ pub(crate) struct Node {
 /// What is said of a node while others look at it.
 #[derive(Default)]
 struct Flags {
-    /// It brings strips from another place.
+    /// It brings strips from another place, or gives them.
     brings: AtomicBool,
     /// Some thread waits for its end.
     watched: AtomicBool,
@@ -257,16 +267,42 @@ struct Links {
     successors: SmallVec<[Successor; 2]>,
     /// Nodes of the device whose commands must be done before those of this one.
     before: Vec<Arc<Node>>,
+    /// The message that it makes was handed over.
+    handed: bool,
+}
+
+impl Links {
+    /// What has waited for this goes on: gives the nodes that may run now.
+    fn release(&mut self, until: Until) -> Next {
+        let mut ready = Next::new();
+        for successor in self.successors.iter_mut().filter(|s| s.waits && s.until == until) {
+            successor.waits = false;
+            if successor.node.release() {
+                ready.push(successor.node.clone());
+            }
+        }
+        ready
+    }
 }
 
 struct Successor {
     node: Arc<Node>,
     /// It needs the data: a failure is its failure too.
     data: bool,
-    /// It still waits.
+    /// It still waits, for this.
     waits: bool,
-    /// It waits until this node has finished, and not only until its commands are in a stream.
-    for_end: bool,
+    until: Until,
+}
+
+/// What a node waits for of another one: each is after the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Until {
+    /// Its commands are in a stream.
+    Launched,
+    /// The message that it makes was handed over.
+    Handed,
+    /// It has finished.
+    Ended,
 }
 
 impl Node {
@@ -304,7 +340,7 @@ impl Node {
         self.home.get().is_none_or(|home| std::ptr::addr_eq(Arc::as_ptr(home), Arc::as_ptr(core)))
     }
 
-    /// Whether it brings strips from another place.
+    /// Whether it brings strips from another place, or makes a message of them.
     pub fn brings_strips(&self) -> bool {
         self.flags.brings.load(Ordering::Relaxed)
     }
@@ -353,22 +389,37 @@ impl Node {
         let together = self.chain.is_some() && self.chain == before.chain;
         let chained = self.chain.is_some() || before.chain.is_some();
         let for_end = need == Need::Value || chained || !(self.on_device && before.on_device);
+        self.wait_until(before, (data, together), if for_end { Until::Ended } else { Until::Launched });
+    }
+
+    /// Makes `self` wait for the message that `before` makes, on the device of another place. Only while `self` is
+    /// being recorded.
+    pub fn wait_for_message(self: &Arc<Node>, before: &Arc<Node>) {
+        self.wait_until(before, (true, false), Until::Handed);
+    }
+
+    fn wait_until(self: &Arc<Node>, before: &Arc<Node>, (data, together): (bool, bool), until: Until) {
         let mut links = before.lock();
         match before.result() {
             None => {
                 // The tiles of a sweep wait for the same nodes again and again, and a sweep for several reasons.
-                let known = |s: &&mut Successor| Arc::ptr_eq(&s.node, self) && s.for_end >= for_end;
+                let known = |s: &&mut Successor| Arc::ptr_eq(&s.node, self) && s.until >= until;
                 if let Some(known) = links.successors.iter_mut().rev().take(4).find(known) {
                     known.data |= data;
                     return;
                 }
-                let waits = !together && (for_end || before.launched.get().is_none());
+                let is_there = match until {
+                    Until::Launched => before.launched.get().is_some(),
+                    Until::Handed => links.handed,
+                    Until::Ended => false,
+                };
+                let waits = !together && !is_there;
                 if waits {
                     self.waiting.fetch_add(1, Ordering::Relaxed);
                 }
-                links.successors.push(Successor { node: self.clone(), data, waits, for_end });
+                links.successors.push(Successor { node: self.clone(), data, waits, until });
                 drop(links);
-                if !for_end {
+                if until != Until::Ended {
                     self.lock().before.push(before.clone());
                 }
             }
@@ -379,7 +430,7 @@ impl Node {
             }
             Some(_) => {
                 drop(links);
-                if !for_end && before.launched.get().is_some() {
+                if until != Until::Ended && before.launched.get().is_some() {
                     self.lock().before.push(before.clone());
                 }
             }
@@ -453,14 +504,14 @@ impl Node {
     pub fn set_launched(&self, launched: Launched) -> Next {
         let mut links = self.lock();
         let _ = self.launched.set(launched);
-        let mut ready = Next::new();
-        for successor in links.successors.iter_mut().filter(|s| s.waits && !s.for_end) {
-            successor.waits = false;
-            if successor.node.release() {
-                ready.push(successor.node.clone());
-            }
-        }
-        ready
+        links.release(Until::Launched)
+    }
+
+    /// Says that the message that it makes was handed over, and gives the nodes that may run now.
+    pub fn set_handed(&self) -> Next {
+        let mut links = self.lock();
+        links.handed = true;
+        links.release(Until::Handed)
     }
 
     /// Sets its result and gives the nodes that may run now.

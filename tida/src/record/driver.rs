@@ -11,7 +11,7 @@ use super::hybrid::Borders;
 use super::residents::Residents;
 use super::rounds::Rounds;
 use super::running::InFlight;
-use super::strips::Borders as StripBorders;
+use super::strips::{Borders as StripBorders, Handing};
 use super::sweep::OpenSweeps;
 use super::unfinished::Unfinished;
 use super::wait::{Failures, serve};
@@ -94,6 +94,8 @@ pub(crate) struct Threads {
     user: OnceLock<rayon::ThreadPool>,
     /// To the thread that waits for the device.
     pub(super) launched: Option<Sender<InFlight>>,
+    /// To the thread that hands messages to other places, of a place with a device.
+    pub(super) handing: Mutex<Option<Sender<Handing>>>,
     /// Nodes of a device that are to be launched.
     pub(super) ready: Mutex<VecDeque<Arc<Node>>>,
 }
@@ -147,8 +149,15 @@ impl Core {
         timeline: Option<Arc<Times>>,
     ) -> Result<Arc<Core>, Error> {
         let (launched, in_flight) = device.is_some().then(mpsc::channel).unzip();
+        let (handing, handed) = (rules.is_place && device.is_some()).then(mpsc::channel).unzip();
         let core = Arc::new(Core {
-            threads: Threads { pool, user: OnceLock::new(), launched, ready: Mutex::default() },
+            threads: Threads {
+                pool,
+                user: OnceLock::new(),
+                launched,
+                handing: Mutex::new(handing),
+                ready: Mutex::default(),
+            },
             device: device.map(Arc::new),
             residents: Residents::default(),
             host,
@@ -173,6 +182,10 @@ impl Core {
             // Ends nodes as their commands are done.
             let looks = core.hurries();
             thread("tida-device", Box::new(move || serve(&in_flight, looks, InFlight::finish)))?;
+        }
+        if let Some(handed) = handed {
+            let looks = core.hurries();
+            thread("tida-strips", Box::new(move || serve(&handed, looks, Handing::finish)))?;
         }
         Ok(core)
     }

@@ -1,18 +1,19 @@
-//! What places give one another, where the device of the one that takes reads the memory of the other: no message, and
-//! no host in between. A node of the place that takes reads planes of the other one. A sweep that writes such planes
-//! computes them first, and then the others, while the strips travel (docs/decisions/0068-peer-copies.md).
+//! What places with devices give one another. Where the device of the one that takes reads the memory of the other, a
+//! node of the place that takes reads planes there. Else a node of the place that gives makes a message of them in the
+//! host's memory, and a node of the place that takes waits for it. A sweep that writes such planes computes them first,
+//! and then the others, while the strips travel (docs/decisions/0068-peer-copies.md, 0092-messages-beside-sweeps.md).
 
-use std::panic::Location;
-use std::sync::{Arc, Weak};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::{Arc, Mutex, Weak};
 
 use super::driver::{Core, lock};
 use super::running::stream_after;
 use super::sweep::OpenSweep;
-use crate::backend::{EDGES, STRIPS};
+use crate::backend::{AtWork, EDGES, Event, GIVES, STRIPS};
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::grid::GridBox;
-use crate::memory::node::{Early, Next, Node, Planes, Queue, SplitWork, StripWork, Work};
+use crate::memory::node::{Done, Early, Next, Node, Planes, Queue, SplitWork, StripWork, Way, Work};
 use crate::memory::tracker::Tracker;
 use crate::program::deps::Need;
 use crate::run::op::{Edges, Sweep};
@@ -21,14 +22,17 @@ use crate::run::streamed::Ended;
 /// Boxes of an array that strips are read from, or written to.
 pub(crate) type StripBoxes = (Arc<Tracker>, Arc<[(usize, GridBox<4>)]>);
 
-/// Strips that one place takes from another.
-pub(crate) struct Taken<'a> {
+/// What a node that gives or takes strips touches.
+pub(crate) struct Touched<'a> {
     pub recorded: &'static Location<'static>,
-    /// What is read of the other place's arrays.
+    /// What is read, of the arrays of the place that gives.
     pub read: &'a [StripBoxes],
     pub written: &'a [StripBoxes],
-    /// What brings the arrays to the other place's device, if something has to.
+    /// What brings the arrays to the device of the place that gives, if something has to.
     pub after: Option<Arc<Node>>,
+    /// The node of the same place and call that does the same of other strips, before: so their order in the stream is
+    /// that of the program.
+    pub next_to: Option<Arc<Node>>,
 }
 
 /// How the planes at the borders of a part of an array lie.
@@ -105,8 +109,10 @@ impl Core {
         let writes = |tracker: &Weak<Tracker>| {
             work.arrays.iter().any(|array| array.write && Arc::as_ptr(&array.tracker) == tracker.as_ptr())
         };
-        let borders =
-            lock(&self.parted.given).iter().find(|(tracker, _)| writes(tracker)).map(|(_, borders)| *borders)?;
+        let given = lock(&self.parted.given);
+        let written = || given.iter().filter(|(tracker, _)| writes(tracker)).map(|(_, borders)| borders);
+        let borders = Borders { depth: written().map(|borders| borders.depth).max()?, ..*written().next()? };
+        drop(given);
         let plain = sweep.ends.is_none()
             && work.listed.is_none()
             && work.launch.order().is_none()
@@ -130,24 +136,30 @@ impl Core {
         Some(Edges { axis: borders.axis, planes })
     }
 
-    /// Records that strips are taken from another place.
-    pub fn record_strips(self: &Arc<Core>, taken: Taken<'_>, work: StripWork) -> Arc<Node> {
+    /// Records that strips are taken from another place, or given to it.
+    pub fn record_strips(self: &Arc<Core>, touched: Touched<'_>, work: StripWork) -> Arc<Node> {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
-        let node = self.node("fill_ghosts", taken.recorded, true, None);
+        let node = self.node("fill_ghosts", touched.recorded, true, None);
         self.unfinished.add();
+        if let Way::Take(made) = &work.way {
+            node.wait_for_message(made);
+        }
         node.set_work(Work::Strips(Box::new(work)));
         self.after_evictions(&node);
-        for (tracker, boxes) in taken.written {
+        for (tracker, boxes) in touched.written {
             boxes.iter().for_each(|(region, cells)| tracker.add(*region, &node, None, Some(*cells)));
         }
-        // The arrays of the other place keep their room there, and only the caller records work on them now.
-        for (tracker, boxes) in taken.read {
+        // The arrays of any other place keep their room there, and only the caller records work on them now.
+        for (tracker, boxes) in touched.read {
             boxes.iter().for_each(|(region, cells)| tracker.add(*region, &node, Some(*cells), None));
         }
-        if let Some(before) = &taken.after {
+        if let Some(before) = &touched.after {
             node.wait_for(before, Need::Data);
+        }
+        if let Some(before) = &touched.next_to {
+            node.wait_for(before, Need::Order);
         }
         drop(recorder);
         if node.release() {
@@ -156,27 +168,65 @@ impl Core {
         node
     }
 
-    /// Puts what brings strips into their stream. It waits for the planes that it reads, and not for all of the sweep
-    /// that computes them; and of its own place's sweeps for those that read what it writes.
+    /// Puts what gives or takes strips into the stream for that. It waits for the planes that are given, and not for
+    /// all of the sweep that computes them; and where it takes, of its own place's sweeps for those that read what it
+    /// writes.
     pub(super) fn launch_strips(
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,
         node: &Arc<Node>,
-        StripWork { work, planes, waits }: StripWork,
+        StripWork { work, planes, way }: StripWork,
     ) -> Next {
-        let before = node.take_before();
-        let queue = Queue { device, stream: STRIPS, rings: &[], refilled: &[], lane: None, notes: None };
-        self.put_into(&queue, node, &before, || {
+        let (before, gives) = (node.take_before(), matches!(way, Way::Give));
+        let (stream, waits) = (if gives { GIVES } else { STRIPS }, !matches!(way, Way::Read { waits: false }));
+        let queue = Queue { device, stream, rings: &[], refilled: &[], lane: None, notes: None };
+        // The order of the stream is that of the thread.
+        let thread = gives.then(|| lock(&self.threads.handing));
+        let mut message = None;
+        let ready = self.put_into(&queue, node, &before, || {
             for (other, at) in before.iter().filter_map(|other| Some((other, other.launched()?))) {
-                let early = at.early.as_ref().filter(|early| other.is_of(self) || early.has(&planes));
-                let apart = waits && (early.is_some() || (at.device, at.stream) != (device.id(), STRIPS));
+                if let (Way::Take(made), Some(event)) = (&way, &at.event)
+                    && Arc::ptr_eq(made, other)
+                {
+                    // It was handed over; devices that do not reach each other know no events of one another.
+                    device.backend().after(stream, &**event)?;
+                    continue;
+                }
+                let taken = !gives && other.is_of(self);
+                let early = at.early.as_ref().filter(|early| taken || early.has(&planes));
+                let apart = waits && (early.is_some() || (at.device, at.stream) != (device.id(), stream));
                 let event = early.map(|early| &early.event).or(at.event.as_ref());
                 if let Some(event) = event.filter(|_| apart) {
-                    device.backend().wait(STRIPS, &**event)?;
+                    device.backend().wait(stream, &**event)?;
                 }
             }
-            Ok((work(&queue)?, None))
-        })
+            if !gives {
+                return Ok((work(&queue)?, None));
+            }
+            let (done, next) = queue.enqueue(|| self.message(&queue, node, work(&queue)?))?;
+            message = Some(next);
+            Ok((done, None))
+        });
+        // Not before this: the node is among those that end now, and who takes the message ends after it.
+        let lost = message.and_then(|next| match thread.as_deref() {
+            Some(Some(thread)) => thread.send(next).err().map(|lost| lost.0),
+            _ => Some(next),
+        });
+        drop(thread);
+        // No such thread: only if it could not be started.
+        lost.into_iter().for_each(Handing::finish);
+        ready
+    }
+
+    /// The message of a node that gives, whose commands are in the stream: `done` hands it over before the node ends,
+    /// since its end waits for that of the sweep that it reads from, which goes on. Gives what the end has to do too.
+    fn message(self: &Arc<Core>, queue: &Queue<'_>, node: &Arc<Node>, done: Done) -> Result<(Done, Handing), Error> {
+        let message = Arc::new(Message { node: node.clone(), state: Mutex::new(State::Coming(done)) });
+        let event = queue.device.backend().mark(queue.stream)?;
+        queue.device.backend().flush(queue.stream)?;
+        event.claim();
+        let (core, next) = (self.clone(), Handing { core: self.clone(), event, message: message.clone() });
+        Ok((Box::new(move || message.hand_over(&core)), next))
     }
 
     /// Puts a sweep into two streams: the planes at borders, and the others, which wait for no strips.
@@ -214,6 +264,53 @@ impl Core {
             });
             Ok((done, Some(Box::new(Early { event, planes }))))
         })
+    }
+}
+
+/// A message on its way to the host's memory, and the node that makes it.
+pub(super) struct Message {
+    node: Arc<Node>,
+    state: Mutex<State>,
+}
+
+enum State {
+    /// What hands it over.
+    Coming(Done),
+    Handed(Result<(), Error>),
+}
+
+impl Message {
+    /// Hands it over, if nobody has, and starts what has waited for it. Its commands are done.
+    fn hand_over(&self, core: &Arc<Core>) -> Result<(), Error> {
+        let mut state = lock(&self.state);
+        let handed = match std::mem::replace(&mut *state, State::Handed(Ok(()))) {
+            State::Handed(result) => result,
+            State::Coming(done) => catch_unwind(AssertUnwindSafe(done))
+                .unwrap_or_else(|payload| Err(crate::error::panicked(self.node.name, payload))),
+        };
+        *state = State::Handed(handed.clone());
+        drop(state);
+        self.node.set_handed().into_iter().for_each(|ready| core.start_node(ready));
+        handed
+    }
+}
+
+/// A message, and when it is in the host's memory.
+pub(super) struct Handing {
+    core: Arc<Core>,
+    event: Arc<dyn Event>,
+    message: Arc<Message>,
+}
+
+impl Handing {
+    /// Waits for the message, and hands it over. What failed on the device is told by the end of the node.
+    pub fn finish(self) {
+        let Handing { core, event, message } = self;
+        let settled = event.settle();
+        let _at_work = core.device.as_ref().map(|device| AtWork::on(&**device.backend()));
+        if settled.is_ok() {
+            let _ = message.hand_over(&core);
+        }
     }
 }
 

@@ -148,7 +148,8 @@ impl TileAccBuilder {
                 let on = |place: &TileAcc| place.core().device.clone();
                 let pairs = all.iter().flat_map(|from| all.iter().map(move |to| (on(from), on(to))));
                 let within = |(from, to): (Option<Arc<DeviceCore>>, Option<Arc<DeviceCore>>)| -> Arc<dyn Transport> {
-                    Arc::new(Within::between(from.as_deref(), to.as_deref()))
+                    let reaches = |device: Option<Arc<DeviceCore>>| device.filter(|_| !self.on.apart);
+                    Arc::new(Within::between(reaches(from).as_deref(), reaches(to).as_deref()))
                 };
                 let transports = pairs.map(within).collect();
                 let handle =

@@ -37,6 +37,8 @@ pub(super) struct On {
     pub cluster: Option<SimCluster>,
     /// Those of several places, as they were named.
     pub devices: Option<Vec<String>>,
+    /// What they give one another goes by way of the host's memory.
+    pub apart: bool,
     pub choice: Choice,
     pub ranks: Option<Ranks>,
     pub fake_ranks: Option<FakeRank>,

@@ -1,19 +1,25 @@
-//! Strips that the device of the place that takes reads where they are: no message is made, and none is set.
+//! Strips between places with devices, in streams of their own. The device of the place that takes reads them where
+//! they are, if it can: then no message is made. Else the other place makes one.
 
 use std::panic::Location;
 use std::sync::Arc;
 
-use super::{Carried, Exchanged, Route, Strips, there, touches};
+use super::{Carried, Exchanged, Route, Strips, receive, send, there, touches};
 use crate::acc::TileAcc;
+use crate::error::Error;
 use crate::memory::ghosts::borders::StripFault;
 use crate::memory::ghosts::owed::Owed;
-use crate::memory::node::{DeviceWork, Node, Planes, StripWork, Work};
+use crate::memory::node::{DeviceWork, Node, Planes, Queue, StripWork, Way, Work};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Tracker};
-use crate::record::strips::{Borders, StripBoxes, Taken};
+use crate::memory::transport::{Handed, Letter, Message};
+use crate::record::strips::{Borders, StripBoxes, Touched};
 
 /// A pair of places, the first of which gives.
 type Pair = (usize, usize);
+
+/// The node that makes a message, and the message.
+type Made = (Arc<Node>, Arc<dyn Message>);
 
 /// What of a call goes from device to device.
 pub(super) struct Direct {
@@ -32,19 +38,19 @@ impl Direct {
         pairs: &[Pair],
         recorded: &'static Location<'static>,
     ) -> (Direct, Vec<impl Sized + use<>>) {
-        let reads = |(from, to): &Pair| acc.transport(*from, *to).reads_there();
+        let here = acc.places_here();
+        let within = |pair: &Pair| here.contains(&pair.0) && here.contains(&pair.1);
         let room = |(place, at): (usize, &TileAcc)| {
             let all: Vec<Carried> = at_place(arrays, place).map(|(strips, tracker, _)| (strips, tracker)).collect();
             let wanted =
-                !all.is_empty() && pairs.iter().any(|pair| reads(pair) && (pair.0 == place || pair.1 == place));
+                !all.is_empty() && pairs.iter().any(|pair| within(pair) && (pair.0 == place || pair.1 == place));
             if wanted { there(at, &all) } else { None }
         };
-        let here = acc.places_here();
         let kept: Vec<_> = here.clone().zip(acc.places()).map(room).collect();
         let has_room = |place: usize| here.contains(&place) && kept[place - here.start].is_some();
         let all = |pair: &Pair| {
             let mut given = carried(arrays, *pair).0.into_iter();
-            reads(pair) && has_room(pair.0) && has_room(pair.1) && given.all(|(strips, _)| !strips.gives_ghosts())
+            has_room(pair.0) && has_room(pair.1) && given.all(|(strips, _)| !strips.gives_ghosts())
         };
         let direct: Vec<Pair> = pairs.iter().filter(|pair| all(pair)).copied().collect();
         let mut owed = Vec::new();
@@ -89,25 +95,70 @@ impl Direct {
             acc.place(pair.0).filter(|_| !give.is_empty()).map(|place| record_bring(place, give, recorded))
         };
         let brings: Vec<Option<Arc<Node>>> = self.pairs.iter().map(bring).collect();
-        for (number, (pair, bring)) in self.pairs.iter().zip(brings).enumerate() {
+        // What is given is recorded first, so that no place waits for what is not recorded.
+        let made = self.record_gives(acc, arrays, &brings, recorded);
+        let mut last: Vec<(usize, Arc<Node>)> = Vec::new();
+        for (number, ((pair, bring), made)) in self.pairs.iter().zip(brings).zip(made).enumerate() {
             let Some(place) = acc.place(pair.1) else { continue };
             let (give, take) = carried(arrays, *pair);
             let to_come = self.pairs[number + 1..].iter().filter(|other| other.1 == pair.1);
             let to_come: Vec<Carried> = to_come.flat_map(|other| carried(arrays, *other).1).collect();
             let is_last = |tracker: &Arc<Tracker>| !to_come.iter().any(|(_, other)| Arc::ptr_eq(other, tracker));
-            let last = take.iter().map(|(_, tracker)| tracker).filter(|tracker| is_last(tracker));
-            let owed = last.filter_map(|tracker| Some((tracker.storage().clone(), self.owed_of(tracker)?.clone())));
-            let owed: Vec<(Arc<Storage>, Arc<Owed>)> = owed.collect();
+            let ends = || take.iter().map(|(_, tracker)| tracker).filter(|tracker| is_last(tracker));
+            let owed = ends().filter_map(|tracker| Some((tracker.storage().clone(), self.owed_of(tracker)?.clone())));
+            let owed: LeftToReaders = owed.collect();
             // Who reads any of these ghosts comes after it: only then does it see that they are owed.
-            let left = take.iter().map(|(_, tracker)| tracker).filter(|tracker| is_last(tracker));
-            let left = left.filter_map(|tracker| Some((tracker.clone(), self.owed_of(tracker)?.ghosts_around())));
-            let waits = fault != Some(StripFault::MissingWait);
-            let read = give.iter().map(|(strips, tracker)| (tracker.clone(), strips.boxes().given.clone()));
+            let left = ends().filter_map(|tracker| Some((tracker.clone(), self.owed_of(tracker)?.ghosts_around())));
             let written = take.iter().map(|(strips, tracker)| (tracker.clone(), strips.boxes().taken.clone()));
-            let (read, written): (Vec<StripBoxes>, Vec<StripBoxes>) = (read.collect(), written.chain(left).collect());
-            let work = StripWork { planes: planes(&give), waits, work: work(give, take, owed, recorded) };
-            place.core().record_strips(Taken { recorded, read: &read, written: &written, after: bring }, work);
+            let written: Vec<StripBoxes> = written.chain(left).collect();
+            let planes = planes(&give);
+            let Some((node, message)) = made else {
+                let (read, way) = (boxes_given(&give), Way::Read { waits: fault != Some(StripFault::MissingWait) });
+                let touched = Touched { recorded, read: &read, written: &written, after: bring, next_to: None };
+                let work = StripWork { planes, way, work: reading(give, take, owed, recorded) };
+                place.core().record_strips(touched, work);
+                continue;
+            };
+            let message: Arc<dyn Message> = match fault {
+                // As if it had been taken before it was there.
+                Some(StripFault::MissingWait) => Arc::new(Handed::of(letters(&take))),
+                _ => message,
+            };
+            let next_to = last.iter().rfind(|(place, _)| *place == pair.1).map(|(_, node)| node.clone());
+            let touched = Touched { recorded, read: &[], written: &written, after: None, next_to };
+            let work = StripWork { planes, way: Way::Take(node), work: taking(take, message, owed) };
+            last.push((pair.1, place.core().record_strips(touched, work)));
         }
+    }
+
+    /// Records that messages are made between places of which the one that takes does not read the other's memory,
+    /// after what brings arrays there: of each pair the node and the message, if there is one.
+    fn record_gives(
+        &self,
+        acc: &TileAcc,
+        arrays: &[Exchanged<'_>],
+        brings: &[Option<Arc<Node>>],
+        recorded: &'static Location<'static>,
+    ) -> Vec<Option<Made>> {
+        let mut last: Vec<(usize, Arc<Node>)> = Vec::new();
+        let mut record = |(pair, bring): (&Pair, &Option<Arc<Node>>)| {
+            let (transport, place) = (acc.transport(pair.0, pair.1), acc.place(pair.0)?);
+            if transport.reads_there() {
+                return None;
+            }
+            let (give, take) = carried(arrays, *pair);
+            let bytes: Vec<usize> = take.iter().map(|(strips, _)| strips.taken().bytes).collect();
+            let message = transport.begin(&bytes);
+            let read = boxes_given(&give);
+            let next_to = last.iter().rfind(|(place, _)| *place == pair.0).map(|(_, node)| node.clone());
+            let touched = Touched { recorded, read: &read, written: &[], after: bring.clone(), next_to };
+            let (planes, sent) = (planes(&give), message.clone());
+            let work: DeviceWork = Box::new(move |queue| send(queue, give, sent));
+            let node = place.core().record_strips(touched, StripWork { planes, way: Way::Give, work });
+            last.push((pair.0, node.clone()));
+            Some((node, message))
+        };
+        self.pairs.iter().zip(brings).map(&mut record).collect()
     }
 
     /// Closes what is open at a place; gives the arrays there that sweeps of it write.
@@ -194,22 +245,59 @@ fn record_bring(place: &TileAcc, give: Vec<Carried>, recorded: &'static Location
     place.record_node("fill_ghosts: give", recorded, &touched, &[], work)
 }
 
-/// What takes strips, on the device of the place that does; then fills that are `owed` are left to who reads.
-fn work(
+/// Fills that are left to who reads ghosts: of these arrays, once the last strips are there.
+type LeftToReaders = Vec<(Arc<Storage>, Arc<Owed>)>;
+
+/// The boxes that arrays give.
+fn boxes_given(give: &[Carried]) -> Vec<StripBoxes> {
+    give.iter().map(|(strips, tracker)| (tracker.clone(), strips.boxes().given.clone())).collect()
+}
+
+/// Letters of zeros.
+fn letters(take: &[Carried]) -> Vec<Letter> {
+    take.iter().map(|(strips, _)| Letter::new(strips.taken().bytes)).collect()
+}
+
+/// Brings what arrays lack of the regions whose ghosts are about to be set.
+///
+/// # Errors
+/// As [`Tracker::to_device`].
+fn bring(queue: &Queue<'_>, take: &[Carried]) -> Result<(), Error> {
+    for touch in touches(take, |s| s.taken(), Mode::Update) {
+        for region in touch.regions() {
+            // SAFETY: the node's touches keep all work away that touches the ghosts, and all of the host.
+            unsafe { touch.tracker.to_device(queue, region, Mode::Update)? };
+        }
+    }
+    Ok(())
+}
+
+/// Leaves fills to who reads ghosts, after what is in the stream.
+///
+/// # Errors
+/// What the device refuses.
+fn leave(queue: &Queue<'_>, owed: &LeftToReaders) -> Result<(), Error> {
+    for (storage, owed) in owed {
+        storage.filled(true);
+        match owed.has_some() {
+            true => queue.enqueue(|| storage.owe_ghosts_after(owed, queue))?,
+            false => storage.forget_ghosts(),
+        }
+    }
+    Ok(())
+}
+
+/// What takes strips that the device reads where they are; then fills that are `owed` are left to who reads.
+fn reading(
     give: Vec<Carried>,
     take: Vec<Carried>,
-    owed: Vec<(Arc<Storage>, Arc<Owed>)>,
+    owed: LeftToReaders,
     recorded: &'static Location<'static>,
 ) -> DeviceWork {
     Box::new(move |queue| {
         let mut held = Vec::new();
         queue.enqueue(|| {
-            for touch in touches(&take, |s| s.taken(), Mode::Update) {
-                for region in touch.regions() {
-                    // SAFETY: the node's touches keep all work away that touches the ghosts, and all of the host.
-                    unsafe { touch.tracker.to_device(queue, region, Mode::Update)? };
-                }
-            }
+            bring(queue, &take)?;
             let bytes = take.iter().map(|(strips, _)| strips.taken().bytes).sum();
             queue.bring_strips(recorded, bytes, || {
                 for ((strips, from), (_, to)) in give.iter().zip(&take) {
@@ -220,16 +308,20 @@ fn work(
                 Ok(())
             })
         })?;
-        for (storage, owed) in &owed {
-            storage.filled(true);
-            match owed.has_some() {
-                true => queue.enqueue(|| storage.owe_ghosts_after(owed, queue))?,
-                false => storage.forget_ghosts(),
-            }
-        }
+        leave(queue, &owed)?;
         Ok(Box::new(move || {
             drop((held, give, take));
             Ok(())
         }))
+    })
+}
+
+/// What takes the strips of a message that is there; then fills that are `owed` are left to who reads.
+fn taking(take: Vec<Carried>, message: Arc<dyn Message>, owed: LeftToReaders) -> DeviceWork {
+    Box::new(move |queue| {
+        queue.enqueue(|| bring(queue, &take))?;
+        let done = receive(queue, take, message)?;
+        leave(queue, &owed)?;
+        Ok(done)
     })
 }

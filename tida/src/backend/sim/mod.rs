@@ -336,8 +336,8 @@ impl Backend for Sim {
     }
 
     fn after(&self, stream: usize, event: &dyn Event) -> Result<(), Error> {
-        let event = event.as_any().downcast_ref::<SimEvent>().ok_or_else(|| foreign("an event"))?;
-        self.shared.wait(stream, event)
+        let event = event.as_any().downcast_ref::<SimEvent>();
+        event.filter(|event| event.is_beside(&self.shared)).map_or(Ok(()), |event| self.shared.wait(stream, event))
     }
 
     fn caught_up(&self) {

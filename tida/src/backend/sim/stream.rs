@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::probe::{SimDevice, SimReport, Ticks, seconds};
 use super::work::{Stretch, Work};
 use crate::backend::at_work::pieces;
 use crate::backend::giver::Giver;
-use crate::backend::{ALL_STREAMS, EDGES, Event, STRIPS};
+use crate::backend::{ALL_STREAMS, EDGES, Event, GIVES, STRIPS};
 use crate::error::{Error, ErrorKind};
 
 /// What serves commands, one at a time, in the order in which they become ready.
@@ -111,6 +111,8 @@ struct Mark {
     workers: AtomicUsize,
     /// Threads of the program that do.
     users: AtomicUsize,
+    /// One of the pieces of work is that of the thread that will settle it.
+    claimed: AtomicBool,
 }
 
 const NOT_YET: Ticks = Ticks::MAX;
@@ -118,7 +120,8 @@ const NOT_YET: Ticks = Ticks::MAX;
 impl Mark {
     fn new() -> Mark {
         let [workers, users] = [0; 2].map(AtomicUsize::new);
-        Mark { at: AtomicU64::new(NOT_YET), failure: OnceLock::new(), workers, users }
+        let claimed = AtomicBool::new(false);
+        Mark { at: AtomicU64::new(NOT_YET), failure: OnceLock::new(), workers, users, claimed }
     }
 
     fn reached(&self) -> Option<Ticks> {
@@ -396,7 +399,7 @@ impl Machine {
         let line = match engine {
             Engine::Upload => copies(false),
             Engine::Download => copies(true),
-            Engine::Kernels => Line::Kernels { device, first: stream == STRIPS || stream == EDGES },
+            Engine::Kernels => Line::Kernels { device, first: [STRIPS, EDGES, GIVES].contains(&stream) },
             Engine::Link(giver) => Line::Link(spec.reads(giver)?.link),
             Engine::None => return None,
         };
@@ -531,13 +534,20 @@ pub(crate) struct SimEvent {
 }
 
 impl SimEvent {
+    /// Whether its device is on the clock of this one.
+    pub(super) fn is_beside(&self, shared: &Shared) -> bool {
+        self.shared.is_beside(shared)
+    }
+
     /// Runs the simulation until it is reached; when that was. Where there are several devices it runs on when nobody
     /// may give commands any more; who has waited is counted again when the mark is reached, before the next step.
     fn reach(&self, ends: bool) -> (MutexGuard<'_, Machine>, Result<Ticks, Error>) {
         let clock = &self.shared.clock;
         let mut machine = self.shared.lock();
         machine.pass_marks();
-        if self.mark.reached().is_none() {
+        if ends && self.mark.claimed.swap(false, Ordering::Relaxed) {
+            self.shared.clock.changed.notify_all();
+        } else if self.mark.reached().is_none() {
             self.begin(&mut machine, ends);
         } else if ends {
             machine.working += 1;
@@ -621,6 +631,15 @@ impl Event for SimEvent {
         let at = at?;
         machine.settled = machine.settled.max(at);
         Ok(())
+    }
+
+    fn claim(&self) {
+        let mut machine = self.shared.lock();
+        self.mark.claimed.store(true, Ordering::Relaxed);
+        match self.mark.reached() {
+            Some(_) => machine.working += 1,
+            None => drop(self.mark.workers.fetch_add(1, Ordering::Relaxed)),
+        }
     }
 
     fn time(&self) -> Option<f64> {
