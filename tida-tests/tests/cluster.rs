@@ -195,6 +195,51 @@ fn a_step_takes_what_the_model_says() {
     }
 }
 
+/// The least time in which places of these speeds compute so many planes: whole planes, each place at least 4.
+fn best_split(speeds: &[f64], planes: usize, cells: usize) -> f64 {
+    let share = |time: f64, speed: &f64| ((time - LATENCY) * speed / cells as f64).max(0.0) as usize;
+    let fits = |time: f64| speeds.iter().map(|speed| share(time, speed)).sum::<usize>() >= planes;
+    let (mut low, mut high) = (0.0, LATENCY + (planes * cells) as f64 / speeds[0]);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if fits(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
+/// Sixteen places of different speeds, which the library measures: within 5 % of the best split.
+#[test]
+fn places_of_different_speeds_share_by_what_was_measured() {
+    let speeds: Vec<f64> = (0..16).map(|n| 40e9 * [1.0, 1.5, 2.0, 3.0, 1.2, 2.7, 3.6][n % 7]).collect();
+    let (planes, cells) = (16 * 256, 512 * 512);
+    let cluster = || SimCluster::new(speeds.iter().map(|speed| device_of(*speed))).links(SimLink::new(450e9, 5e-6));
+    let acc = unhurried().simulate_cluster(cluster()).threads(2).build().unwrap();
+    let builder = Field::builder([planes, 512, 512]).ghost(1).boundary(Boundary::Periodic);
+    let (mut u, mut next) = (builder.build(&acc).unwrap(), builder.build(&acc).unwrap());
+    let steps = || {
+        (0..4).for_each(|_| step(&mut u, &mut next));
+        Ok(())
+    };
+    let measured = acc.measure_places(steps).unwrap();
+    let shares = measured.share(planes);
+    assert_eq!(shares.iter().sum::<usize>(), planes);
+    let even = vec![planes / 16; 16];
+    let [balanced, even] = [shares, even].map(|shares| seconds(cluster(), [planes, 512, 512], &shares));
+    let best = best_split(&speeds, planes, cells);
+    eprintln!("best {:.1} us a step, measured {:.1}, even {:.1}", best * 1e6, balanced * 1e6, even * 1e6);
+    assert!(balanced <= 1.05 * best, "{balanced}, best {best}");
+    assert!(even > 1.5 * best, "{even}, best {best}");
+}
+
+/// What cannot be measured is an error, and nothing is measured afterwards.
+#[test]
+fn places_that_run_nothing_are_not_measured() {
+    let acc = unhurried().simulate_cluster(SimCluster::of(2, large())).build().unwrap();
+    assert_eq!(acc.measure_places(|| Ok(())).unwrap_err().kind(), ErrorKind::Argument);
+    let refused = acc.measure_places(|| Err(acc.measure_places(|| Ok(())).unwrap_err())).unwrap_err();
+    assert!(refused.found().contains("place 0"), "{refused}");
+}
+
 /// Virtual time does not depend on threads, unless the host is so busy that a thread gets no processor for long: the
 /// clock does not wait for ever. So most runs have to agree.
 #[test]

@@ -143,7 +143,9 @@ mod variables;
 #[doc(hidden)]
 pub mod __private;
 
-pub use acc::{Compile, Device, Fuse, Ranks, Stats, Streamed, StreamedBy, TileAcc, TileAccBuilder, Timeline};
+pub use acc::{
+    Compile, Device, Fuse, PlaceSpeeds, Ranks, Stats, Streamed, StreamedBy, TileAcc, TileAccBuilder, Timeline,
+};
 /// The format of an array's values. See [`array::TileArrayBuilder::storage`] and
 /// [`field_storage`](array::TileArrayBuilder::field_storage).
 ///

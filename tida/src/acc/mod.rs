@@ -4,6 +4,7 @@ mod builder;
 mod describe;
 mod exchange;
 pub(crate) mod settings;
+mod speeds;
 
 pub use crate::bytes::IntoBytes;
 pub use crate::device::timeline::{Busy, Span, SpanKind, Stats, Timeline};
@@ -13,6 +14,7 @@ pub use crate::record::models;
 pub use crate::run::streamed::{Streamed, StreamedBy};
 pub use builder::{Compile, Device, Fuse, Ranks, TileAccBuilder};
 pub use exchange::ToldLater;
+pub use speeds::PlaceSpeeds;
 
 use std::borrow::Cow;
 use std::ops::Range;

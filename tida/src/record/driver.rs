@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::chains::{Chains, OpenChain};
 use super::fuse::Fusing;
-use super::hybrid::Borders;
+use super::hybrid::{Borders, Pace};
 use super::residents::Residents;
 use super::rounds::Rounds;
 use super::running::InFlight;
@@ -83,6 +83,8 @@ pub(crate) struct Core {
 pub(super) struct Parted {
     /// Between the host and the device, in loops that run on both.
     pub sides: Borders,
+    /// Measures all sweeps, while somebody asks how fast they run.
+    pub measured: Mutex<Option<Arc<Pace>>>,
     /// Among places: the arrays of which strips were given, and where.
     pub given: Mutex<Vec<(Weak<Tracker>, StripBorders)>>,
 }
@@ -165,7 +167,7 @@ impl Core {
             recorder: Mutex::default(),
             recorded: Condvar::new(),
             chains: Mutex::default(),
-            parted: Parted { sides: Borders::new(rules.share), given: Mutex::default() },
+            parted: Parted { sides: Borders::new(rules.share), measured: Mutex::default(), given: Mutex::default() },
             unfinished: Unfinished::new(rules.look_ahead),
             failures: Mutex::default(),
             rules,

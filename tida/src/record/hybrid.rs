@@ -59,6 +59,9 @@ struct Speed {
     measured: u64,
     /// Seconds for each cell.
     cost: f64,
+    /// All that was measured.
+    cells: u64,
+    seconds: f64,
 }
 
 impl Pace {
@@ -74,7 +77,15 @@ impl Pace {
         let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0 && cells > 0 && speed.sweeps > 1) else { return };
         let cost = seconds / cells as f64;
         speed.measured += 1;
+        speed.cells += cells;
+        speed.seconds += seconds;
         speed.cost = if speed.measured == 1 { cost } else { speed.cost + NEW * (cost - speed.cost) };
+    }
+
+    /// Cells and seconds of all that was measured, on whichever side it ran.
+    pub fn total(&self) -> (u64, f64) {
+        let both = [On::Device, On::Host].map(|on| self.speed(on));
+        both.iter().fold((0, 0.0), |(cells, seconds), speed| (cells + speed.cells, seconds + speed.seconds))
     }
 
     /// Runs a sweep on the host, and measures it.
@@ -268,6 +279,16 @@ impl Border {
 }
 
 impl Core {
+    /// Has all sweeps that are recorded from now on measured by this, each as a launch of its own; or none any more.
+    pub fn measure(&self, by: Option<Arc<Pace>>) {
+        *lock(&self.parted.measured) = by;
+    }
+
+    /// What measures the sweeps that are recorded now, if something does.
+    pub fn measures(&self) -> Option<Arc<Pace>> {
+        lock(&self.parted.measured).clone()
+    }
+
     /// Where a tile goes of a loop that is to run on both sides. May wait for the kernel's first speeds, unless it goes
     /// over too few cells to be measured.
     pub fn part<const D: usize>(
