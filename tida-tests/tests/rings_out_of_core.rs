@@ -4,6 +4,7 @@
 //! The device is what `TIDA_DEVICE` names, else OpenCL if there is one.
 #![cfg(feature = "ndarray")]
 
+use tida::acc::SpanKind;
 use tida::prelude::*;
 use tida::{Fuse, SimDevice};
 
@@ -139,6 +140,42 @@ fn ghosts_of_an_earlier_chain_are_there() {
         }
         [u, next, wall, seen]
     });
+}
+
+/// Ghosts that one chain has filled, and that a later one has set on the host, are not set there again for who looks.
+#[test]
+fn ghosts_that_a_later_chain_has_set_on_the_host_are_not_set_again() {
+    for later in [false, true] {
+        let Some(acc) = on_a_device(TileAcc::builder().memory_limit(20_000).timeline(true)) else { return };
+        let (mut u, mut wall) = (beside(&acc, Boundary::Periodic, 1), beside(&acc, Boundary::ReflectEven, 2));
+        let (mut next, mut seen) = (u.like().unwrap(), wall.like().unwrap());
+        for _ in 0..3 {
+            u.fill_ghosts().unwrap();
+            upwind(&mut next, &u);
+            std::mem::swap(&mut u, &mut next);
+        }
+        u.fill_ghosts().unwrap();
+        acc.sync().unwrap();
+        wall.fill_ghosts().unwrap();
+        upwind(&mut seen, &wall);
+        for tile in TileIter::new(&seen).filter(|_| later) {
+            compute(
+                &tile,
+                (&mut seen, &wall, &u),
+                kernel!(|seen, w, u, at| seen[at] += w[at - [1, 0]] + u[at + [1, 0]]),
+            )
+            .unwrap();
+        }
+        acc.sync().unwrap();
+        let fills = || {
+            let timeline = acc.timeline().unwrap();
+            let is_fill = |span: &&tida::acc::Span| span.kind == SpanKind::Cpu && span.name.starts_with("fill_ghosts");
+            timeline.spans().iter().filter(is_fill).count()
+        };
+        let before = fills();
+        u.read_grown_box(0, u.grown_box(0).unwrap()).unwrap();
+        assert_eq!(fills() - before, usize::from(!later), "a later chain: {later}");
+    }
 }
 
 /// The ghosts of an array that one chain has filled on the unwrapped axis alone. That chain ends while a sweep gets its

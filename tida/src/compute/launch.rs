@@ -347,7 +347,7 @@ fn launch_written_over<const D: usize>(
             }
             if side == Side::Chain {
                 // Ghosts are older than the cells again.
-                tiled.tracker.swap_due(false);
+                tiled.tracker.take_due();
             }
             if tile.grown {
                 tiled.tracker.ages.ghosts_overwritten(tiled.reaches_set_faces(&tile.cells));

@@ -30,9 +30,12 @@ pub struct Tracker {
     boxes: Vec<GridBox<4>>,
     /// How old its ghosts are; all parts of an array have the same.
     pub(crate) ages: Arc<Ages>,
-    /// Ghosts were filled in a chain, which sets none between regions, nor beyond ends that belong together. Of several
-    /// parts of an array each has its own chain, and is filled by itself.
-    due: AtomicBool,
+    /// The number of the last fill of ghosts if that was in a chain, which sets none between regions, nor beyond ends
+    /// that belong together; 0 if it was not. Of several parts of an array each has its own chain, and is filled by
+    /// itself.
+    due: AtomicU64,
+    /// The number of the last such fill that was done on the host since.
+    filled: AtomicU64,
     /// Where the last kernel runs that was recorded to write it.
     side: AtomicU8,
     /// Some chain has worked on it.
@@ -202,7 +205,8 @@ impl Tracker {
             regions: Mutex::new(regions),
             boxes,
             ages,
-            due: AtomicBool::new(false),
+            due: AtomicU64::new(0),
+            filled: AtomicU64::new(0),
             side: AtomicU8::new(Side::Device as u8),
             chained: AtomicBool::new(false),
             ordered: AtomicU64::new(0),
@@ -280,15 +284,32 @@ impl Tracker {
         self.side.store(side as u8, Ordering::Relaxed);
     }
 
-    /// Says whether its ghosts were filled in a chain, which sets not all of them on the host; gives what was said
-    /// before.
-    pub(crate) fn swap_due(&self, due: bool) -> bool {
-        self.due.swap(due, Ordering::Relaxed)
+    /// Says that its ghosts are filled in a chain, which sets not all of them on the host.
+    pub(crate) fn set_due(&self) {
+        static FILLS: AtomicU64 = AtomicU64::new(1);
+        self.due.store(FILLS.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Whether its ghosts were filled in a chain that did not set all of them on the host.
-    pub(crate) fn is_due(&self) -> bool {
-        self.due.load(Ordering::Relaxed)
+    /// The number of the fill in a chain that did not set all of them on the host, if that was not done since.
+    pub(crate) fn due(&self) -> Option<u64> {
+        Some(self.due.load(Ordering::Relaxed)).filter(|number| *number != 0 && !self.is_filled(*number))
+    }
+
+    /// The same; from now on there is none.
+    pub(crate) fn take_due(&self) -> Option<u64> {
+        let due = self.due();
+        self.due.store(0, Ordering::Relaxed);
+        due
+    }
+
+    /// Whether the host has the ghosts of the fill of this number. For who runs, in the order of what is recorded.
+    pub(crate) fn is_filled(&self, number: u64) -> bool {
+        self.filled.load(Ordering::Acquire) == number
+    }
+
+    /// Says that it has. For who runs.
+    pub(crate) fn set_filled(&self, number: u64) {
+        self.filled.store(number, Ordering::Release);
     }
 
     /// Says when it was used as a whole on the device; gives the time before.

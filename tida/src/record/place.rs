@@ -301,7 +301,7 @@ impl Core {
         if waits {
             return;
         }
-        tracker.swap_due(false);
+        tracker.take_due();
         let touch = Touch::new(tracker, None, Mode::Discard);
         let storage = tracker.storage().clone();
         let work = move |_: &Queue<'_>| -> Result<Done, Error> {
@@ -337,12 +337,16 @@ impl Core {
     pub(super) fn record_host_fill<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
         // Nobody has use for such ghosts in a file.
         for tracker in trackers.filter(|tracker| tracker.storage().backing().is_none()) {
-            if let (true, Some(planar)) = (tracker.swap_due(false), tracker.planar()) {
-                let (planar, storage) = (planar.clone(), tracker.storage().clone());
+            if let (Some(number), Some(planar)) = (tracker.take_due(), tracker.planar()) {
+                let (planar, array) = (planar.clone(), tracker.clone());
                 let touch = Touch::new(tracker, None, Mode::Update);
                 let work = move || {
-                    // SAFETY: the node's touch keeps all other work away.
-                    unsafe { planar.regional.fill_on_host(&storage, Which::All) };
+                    // A chain that was recorded before this may have needed them on the host too.
+                    if !array.is_filled(number) {
+                        // SAFETY: the node's touch keeps all other work away.
+                        unsafe { planar.regional.fill_on_host(array.storage(), Which::All) };
+                        array.set_filled(number);
+                    }
                     Ok(())
                 };
                 self.record("fill_ghosts", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));

@@ -68,8 +68,8 @@ pub(crate) struct Chain {
     /// Each array that is read as a whole, and is on the device while the others come and go.
     pub wholes: Vec<Arc<Tracker>>,
     /// Numbers of the arrays whose ghosts beyond ends that belong together are filled, but not on the host: chains
-    /// before this one had no need of them there.
-    pub due: SmallVec<[usize; 4]>,
+    /// before this one had no need of them there. With the number of that fill ([`Tracker::due`]).
+    pub due: SmallVec<[(usize, u64); 4]>,
     /// Room on a device, which chains share: one of them runs at a time.
     pub room: Option<Arc<Reservation>>,
     /// Numbers of the arrays that no one looks at afterwards.
@@ -157,7 +157,7 @@ impl Chain {
         let known = self.arrays.iter().position(|other| Arc::ptr_eq(other, tracker));
         known.unwrap_or_else(|| {
             let number = self.arrays.len();
-            self.due.extend((tracker.is_due() && tracker.is_ring()).then_some(number));
+            self.due.extend(tracker.due().filter(|_| tracker.is_ring()).map(|fill| (number, fill)));
             self.arrays.push(tracker.clone());
             number
         })

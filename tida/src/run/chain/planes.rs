@@ -42,7 +42,10 @@ pub(super) fn run(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result
     let planars = planars.collect::<Result<Vec<_>, Error>>()?;
     let mut before: Vec<u64> = chain.arrays.iter().map(|tracker| written(tracker)).collect();
     let mut segments_run = || {
-        let mut due: Vec<bool> = (0..planars.len()).map(|array| chain.due.contains(&array)).collect();
+        let mut due = vec![false; planars.len()];
+        for (array, fill) in &chain.due {
+            due[*array] = !chain.arrays[*array].is_filled(*fill);
+        }
         let room = room(device, chain).0;
         for segment in segments(chain, &planars) {
             for part in fitting((device, room), chain, &planars, segment, results) {
@@ -139,6 +142,9 @@ fn run_segment(
             // runs.
             unsafe { planars[array].regional.fill_on_host(storage, Which::All) };
             *due = false;
+            // It may be that of the chain before; one of this chain has another number since.
+            let fill = chain.due.iter().find(|(known, _)| *known == array);
+            fill.into_iter().for_each(|(_, fill)| chain.arrays[array].set_filled(*fill));
         }
     }
     let windows = Windows::prepare(device, chain, planars, segment, results)?;
