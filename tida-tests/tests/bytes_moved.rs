@@ -1,6 +1,6 @@
 //! What crosses the link. A table has the roads that work takes as its rows and the ways in which a program uses an
-//! array as its columns; each cell is a formula for the bytes that go to the device and come from it. A simulated device
-//! and an OpenCL one move the same. What is overwritten or discarded does not move.
+//! array as its columns; each cell is a formula for the bytes that go to the device and come from it. A simulated
+//! device and an OpenCL one move the same. What is overwritten or discarded does not move.
 #![cfg(feature = "ndarray")]
 
 use tida::acc::TileAccBuilder;
@@ -88,12 +88,12 @@ struct Sizes {
     quarters: u64,
 }
 
-/// Bytes to the device and from it until the batch has run, and from it when the host then reads what was written.
+/// Bytes to the device and from it until the batch has run, and from it when the host then reads.
 type Moved = [u64; 3];
 type Cell = fn(&Sizes) -> Moved;
 
-/// The table: a row for each road, a cell for each of [`USES`]. Where arrays have ghosts, what is more than the cells is
-/// what moves today, and is not always needed: decision 0091 says where.
+/// The table: a row for each road, a cell for each of [`USES`]. Where arrays have ghosts, what is more than the cells
+/// is what moves today, and is not always needed: decision 0091 says where.
 const TABLE: &[Row] = &[
     Row {
         road: Road::InCore,

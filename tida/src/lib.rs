@@ -144,7 +144,8 @@ mod variables;
 pub mod __private;
 
 pub use acc::{
-    Compile, Device, Fuse, PlaceSpeeds, Ranks, Stats, Streamed, StreamedBy, TileAcc, TileAccBuilder, Timeline,
+    Batch, BatchPart, Compile, Device, Fuse, PlaceSpeeds, Ranks, Stats, Streamed, StreamedBy, TileAcc, TileAccBuilder,
+    Timeline,
 };
 /// The format of an array's values. See [`array::TileArrayBuilder::storage`] and
 /// [`field_storage`](array::TileArrayBuilder::field_storage).

@@ -11,6 +11,7 @@ pub use crate::device::timeline::{Busy, Span, SpanKind, Stats, Timeline};
 #[cfg(tida_loom)]
 #[doc(hidden)]
 pub use crate::record::models;
+pub use crate::run::batch::{Batch, BatchPart};
 pub use crate::run::streamed::{Streamed, StreamedBy};
 pub use builder::{Compile, Device, Fuse, Ranks, TileAccBuilder};
 pub use exchange::ToldLater;
@@ -280,6 +281,33 @@ impl TileAcc {
     /// ```
     pub fn streamed(&self) -> Vec<Streamed> {
         self.places().iter().flat_map(|place| place.core().streamed()).collect()
+    }
+
+    /// What became of recorded work over arrays that have room, of the last 64 batches: how many launches it took, how
+    /// many bytes were copied for it, which sweeps ran together and why no more did, and what started it, each with its
+    /// line. A batch is what is recorded until the host waits for some of it, [`TileAcc::flush`] is called, nothing is
+    /// recorded for a while, or as much waits as [`look_ahead`](TileAccBuilder::look_ahead) allows. Oldest first. It
+    /// waits for nothing: call [`TileAcc::sync`] before. [`TileAcc::streamed`] tells of arrays that have no room.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).build()?;
+    /// let u = TileArray::<f64, 2>::builder([64, 128]).build(&acc)?;
+    /// let (mut v, mut w) = (u.like()?, u.like()?);
+    /// for tile in TileIter::new(&u) {
+    ///     compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = u[at] + 1.0))?;
+    ///     compute(&tile, (&mut w, &u), kernel!(|w, u, at| w[at] = u[at] * 2.0))?;
+    /// }
+    /// acc.sync()?; // both read `u`: they ran as one
+    /// let batches = acc.batches();
+    /// let last = batches.last().unwrap();
+    /// assert_eq!((last.sweeps, last.launches), (2, 1));
+    /// println!("{last}");
+    /// # Ok(()) }
+    /// ```
+    pub fn batches(&self) -> Vec<Batch> {
+        self.places().iter().flat_map(|place| place.core().batches()).collect()
     }
 
     /// What ran when, since the accelerator was built, on all of its places. Waits until everything recorded has run.
@@ -616,7 +644,7 @@ impl TileAcc {
     /// Makes the host's copies of what is touched the newest. The calling thread has waited for the work that touches
     /// it.
     pub(crate) fn bring(&self, touches: &[Touch]) -> Result<(), Error> {
-        self.core().bring_to_host(touches)
+        self.core().for_host(|| self.core().bring_to_host(touches))
     }
 
     /// Waits for one node and gives its result.

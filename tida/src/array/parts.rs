@@ -69,7 +69,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             if !boxes.is_empty() {
                 device.backend().caught_up();
                 // SAFETY: the array has this layout; as for rows.
-                here.extend(unsafe { self.storage.fetch_boxes(device, array, &boxes, packed)? });
+                let fetch = || unsafe { self.storage.fetch_boxes(device, array, &boxes, packed) };
+                here.extend(self.acc.core().for_host(fetch)?);
             }
         } else {
             here.extend(boxes);

@@ -1,5 +1,6 @@
 //! What an accelerator has done on its device, as numbers.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::device::timeline::Stats;
@@ -21,6 +22,55 @@ pub(crate) struct Counts {
     trials: AtomicU64,
 }
 
+/// What was done in some time by one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub launches: u64,
+    pub joined: u64,
+    pub uploaded: u64,
+    pub downloaded: u64,
+}
+
+thread_local! {
+    /// What this thread has done, on all devices.
+    static TALLY: Cell<Tally> = const { Cell::new(Tally { launches: 0, joined: 0, uploaded: 0, downloaded: 0 }) };
+}
+
+impl Tally {
+    /// What the calling thread has done so far.
+    pub fn so_far() -> Tally {
+        TALLY.get()
+    }
+
+    /// What it has done since.
+    pub fn since(before: &Tally) -> Tally {
+        let now = TALLY.get();
+        Tally {
+            launches: now.launches - before.launches,
+            joined: now.joined - before.joined,
+            uploaded: now.uploaded - before.uploaded,
+            downloaded: now.downloaded - before.downloaded,
+        }
+    }
+
+    pub fn is_nothing(&self) -> bool {
+        *self == Tally::default()
+    }
+
+    pub fn add(&mut self, more: &Tally) {
+        self.launches += more.launches;
+        self.joined += more.joined;
+        self.uploaded += more.uploaded;
+        self.downloaded += more.downloaded;
+    }
+
+    fn note(more: Tally) {
+        let mut all = TALLY.get();
+        all.add(&more);
+        TALLY.set(all);
+    }
+}
+
 fn add(count: &AtomicU64, more: u64) {
     count.fetch_add(more, Ordering::Relaxed);
 }
@@ -29,11 +79,13 @@ impl Counts {
     /// So many bytes were copied to the device.
     pub fn upload(&self, bytes: usize) {
         add(&self.uploaded, bytes as u64);
+        Tally::note(Tally { uploaded: bytes as u64, ..Tally::default() });
     }
 
     /// So many bytes were copied from it.
     pub fn download(&self, bytes: usize) {
         add(&self.downloaded, bytes as u64);
+        Tally::note(Tally { downloaded: bytes as u64, ..Tally::default() });
     }
 
     /// So many bytes came from the device of another place.
@@ -49,6 +101,7 @@ impl Counts {
     /// Kernels were put into a stream for so many pieces of recorded work.
     pub fn launch(&self, pieces: u64) {
         add(&self.launches, pieces);
+        Tally::note(Tally { launches: pieces, ..Tally::default() });
     }
 
     /// A run was timed to choose a plan.
@@ -76,6 +129,7 @@ impl Counts {
     /// Sweeps done in the launch of one before them.
     pub fn joined(&self, sweeps: u64) {
         add(&self.joined, sweeps);
+        Tally::note(Tally { joined: sweeps, ..Tally::default() });
     }
 
     /// A round of a program that repeats itself.

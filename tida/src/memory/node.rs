@@ -305,7 +305,15 @@ enum Until {
     Ended,
 }
 
+/// Nodes that were made.
+static NODES: AtomicU64 = AtomicU64::new(0);
+
 impl Node {
+    /// The number that the next node has, or a lower one.
+    pub fn next_number() -> u64 {
+        NODES.load(Ordering::Relaxed)
+    }
+
     /// A node that is still being recorded.
     pub fn new(
         name: &'static str,
@@ -313,7 +321,6 @@ impl Node {
         on_device: bool,
         chain: Option<u64>,
     ) -> Arc<Node> {
-        static NODES: AtomicU64 = AtomicU64::new(0);
         Arc::new(Node {
             number: NODES.fetch_add(1, Ordering::Relaxed),
             name,

@@ -16,6 +16,7 @@ use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{Next, Node, Work};
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::program::place::{Kind, of_fill};
+use crate::run::batch::Batches;
 use crate::run::chain::{self, Chain, Gate, Ready};
 use crate::run::streamed::{Ended, Reports};
 
@@ -49,6 +50,8 @@ pub(super) struct Chains {
     ready: VecDeque<Ready>,
     /// What chains did.
     pub reports: Reports,
+    /// What ran in core.
+    pub batches: Batches,
 }
 
 impl Recorder {
@@ -211,9 +214,10 @@ impl Core {
         (fixed, kind, room): (bool, Kind, Option<Arc<Reservation>>),
     ) {
         recorder.count += 1;
+        let by = Ended::Beside { name: "a ghost fill", recorded, why: OTHER };
+        recorder.batch.ends_by(by);
         self.flush_round(recorder);
         self.close_all(recorder);
-        let by = Ended::Beside { name: "a ghost fill", recorded, why: OTHER };
         let open = self.open_chain(recorder, kind, room, by);
         let node = self.node("fill_ghosts", recorded, self.device.is_some(), Some(open.number));
         self.unfinished.add();

@@ -31,19 +31,29 @@ impl Core {
 
     pub(super) fn close_all(self: &Arc<Core>, recorder: &mut Recorder) {
         self.flush_round(recorder);
-        let Recorder { open, chain, fusing, .. } = recorder;
-        self.close_some(open, true, chain.as_mut(), fusing);
+        let Recorder { open, chain, fusing, batch, .. } = recorder;
+        self.close_some(open, true, chain.as_mut(), (fusing, batch));
     }
 
     /// The chain takes no more work, after the sweeps that are open: it runs when its turn comes. So does what is held
     /// back.
     pub(super) fn close_chain(self: &Arc<Core>, recorder: &mut Recorder, ended: Ended) {
+        recorder.batch.ends_by(ended);
         self.close_all(recorder);
         self.start_held(recorder, true);
+        self.end_batch(recorder, ended);
         if let Some(OpenChain { gate, chain, .. }) = recorder.chain.take()
             && let Some(ready) = gate.close(Chain { ended: Some(ended), ..chain })
         {
             self.start_chain(ready);
+        }
+    }
+
+    /// What was recorded so far is a batch, if that is what ended: all of it has started.
+    pub(super) fn end_batch(&self, recorder: &mut Recorder, ended: Ended) {
+        if ended.starts_all() {
+            let batch = std::mem::take(&mut recorder.batch);
+            lock(&self.chains).batches.end(batch, ended, Node::next_number());
         }
     }
 

@@ -21,6 +21,7 @@ use crate::error::{Error, ErrorKind};
 use crate::memory::node::Node;
 use crate::memory::tracker::Tracker;
 use crate::program::place::Kind;
+use crate::run::batch::{Batch, OpenBatch};
 use crate::run::chain::wave::Host;
 use crate::run::streamed::{Ended, Streamed};
 
@@ -113,6 +114,8 @@ pub(super) struct Recorder {
     pub fusing: Fusing,
     /// What is held back because the program repeats itself.
     pub rounds: Rounds,
+    /// What was recorded since something started all of it.
+    pub batch: OpenBatch,
     /// Counts recordings, so that the driver sees a pause.
     pub count: u64,
     /// The driver sleeps, and nobody has woken it.
@@ -239,14 +242,17 @@ impl Core {
             if quiet.elapsed() < self.rules.pause {
                 continue;
             }
+            recorder.batch.ends_by(Ended::Pause);
             self.flush_round(&mut recorder);
             // Parts of a chain wait with it, so that their tiles stay together.
             let open = std::mem::take(&mut recorder.open);
             let (parts, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|sweep| sweep.node.chain.is_some());
             recorder.open = parts;
             let mut others = others;
-            self.close_some(&mut others, true, None, &mut recorder.fusing);
+            let Recorder { fusing, batch, .. } = &mut *recorder;
+            self.close_some(&mut others, true, None, (fusing, batch));
             self.start_held(&mut recorder, true);
+            self.end_batch(&mut recorder, Ended::Pause);
             let hurries = recorder.chain.as_ref().is_some_and(|open| open.chain.kind == Kind::Arriving);
             if self.device.is_none() || hurries || quiet.elapsed() >= self.rules.patience {
                 self.close_chain(&mut recorder, Ended::Pause);
@@ -257,6 +263,11 @@ impl Core {
     /// See [`crate::TileAcc::streamed`].
     pub fn streamed(&self) -> Vec<Streamed> {
         lock(&self.chains).reports.all()
+    }
+
+    /// See [`crate::TileAcc::batches`].
+    pub fn batches(&self) -> Vec<Batch> {
+        lock(&self.chains).batches.all()
     }
 
     /// Lets the driver thread end once all is started.

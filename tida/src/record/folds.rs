@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::driver::{Core, Recorder, lock};
 use super::place::Place;
-use super::recording::{TileWork, add_touches};
+use super::recording::{APART, TileWork, add_touches};
 use crate::launch::pieces::Boxes;
 use crate::launch::step::Fold;
 use crate::memory::node::Node;
@@ -37,6 +37,7 @@ impl Core {
         let kind = {
             let mut recorder = lock(&self.recorder);
             recorder.count += 1;
+            recorder.batch.ends_by(work.ends(APART));
             self.flush_round(&mut recorder);
             self.close_all(&mut recorder);
             if recorder.fusing.holds(trackers()) {

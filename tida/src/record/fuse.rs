@@ -301,12 +301,25 @@ impl Core {
 
     /// Starts what is held back: with `all` to the end, else as many steps as run together.
     pub(super) fn start_held(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
+        self.start_some(recorder, all);
+        if all {
+            recorder.batch.no_more();
+        }
+    }
+
+    /// The same, while more of it may come.
+    pub(super) fn start_some(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
         let held = std::mem::take(&mut recorder.fusing.held);
         let (mut groups, ..) = self.groups(&held.iter().map(|held| &held.op).collect::<Vec<_>>(), all);
         for number in 1..groups.len() {
             // Steps that follow compute these ghosts, and they are set again after those.
             let follows = groups[number].1.as_ref().is_some_and(|next| next.computes());
             groups[number - 1].1.iter_mut().for_each(|group| group.sets = !follows);
+        }
+        let started = groups.iter().map(|(count, _)| count).sum::<usize>();
+        if let (Some(first), Some(last)) = (held[..started].first(), held[..started].last()) {
+            let of = shares(held[..started].iter().map(|held| &held.op), groups.iter().map(|(count, _)| *count));
+            recorder.batch.starts(of, [first.node.recorded, last.node.recorded]);
         }
         let mut held = held.into_iter();
         for (count, group) in groups {
@@ -414,6 +427,13 @@ impl Core {
             }
         }
     }
+}
+
+/// How many sweeps are among some work, and their launches, of which each does so much of it.
+pub(super) fn shares<'a>(ops: impl Iterator<Item = &'a Op>, launches: impl Iterator<Item = usize>) -> (u64, u64) {
+    let mut ops = ops.map(|op| op.kernel().is_some());
+    let sweeps = launches.map(|count| ops.by_ref().take(count).filter(|sweep| *sweep).count() as u64);
+    sweeps.filter(|sweeps| *sweeps > 0).fold((0, 0), |(all, launches), sweeps| (all + sweeps, launches + 1))
 }
 
 /// The boxes of a sweep as one, if they are: it starts in the first region.

@@ -26,6 +26,7 @@ use crate::launch::prepare::Prepared;
 use crate::launch::step::Launch;
 use crate::memory::node::{DeviceWork, Next, Node, Queue, Work};
 use crate::memory::storage::Storage;
+use crate::run::batch::OpenBatch;
 use crate::run::op::Sweep;
 use crate::sync::{Mutex, lock};
 
@@ -171,12 +172,16 @@ impl Core {
         open: &mut OpenSweeps,
         all: bool,
         mut chain: Option<&mut OpenChain>,
-        fusing: &mut Fusing,
+        (fusing, batch): (&mut Fusing, &mut OpenBatch),
     ) {
         while !open.is_empty() {
             match self.together(open) {
                 (1, _) => self.close(open.remove(0), chain.as_deref_mut(), fusing),
-                (count, kernel) => self.join(open.drain(..count), kernel),
+                (count, kernel) => {
+                    let lines = [&open[0], &open[count - 1]].map(|sweep| sweep.node.recorded);
+                    batch.ran((count as u64, 1), lines);
+                    self.join(open.drain(..count), kernel);
+                }
             }
             if !all {
                 break;

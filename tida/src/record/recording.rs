@@ -23,6 +23,9 @@ use crate::run::streamed::Ended;
 /// Sweeps that may be open at once: as many kernels a tile loop can interleave and still have its tiles merged.
 pub(super) const OPEN: usize = 4;
 
+/// Why work ends what runs together.
+pub(super) const APART: &str = "cannot run with it";
+
 /// A tile to compute.
 pub(crate) struct TileWork<'a> {
     pub key: SweepKey,
@@ -112,6 +115,7 @@ impl Core {
     pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: GiveLaunch<'_>) -> Side {
         let mut recorder = self.with_room_for_rounds();
         recorder.count += 1;
+        recorder.batch.ends_by(tile.ends(APART));
         if let Some(ahead) = self.round_tile(&mut recorder, &tile, launch) {
             drop(recorder);
             ahead.iter().for_each(|node| self.wait_for_end(node));
@@ -156,8 +160,8 @@ impl Core {
             self.flush_round(&mut recorder);
         }
         if recorder.open.len() == OPEN {
-            let Recorder { open, chain, fusing, .. } = &mut *recorder;
-            self.close_some(open, false, chain.as_mut(), fusing);
+            let Recorder { open, chain, fusing, batch, .. } = &mut *recorder;
+            self.close_some(open, false, chain.as_mut(), (fusing, batch));
         }
         if self.device.is_none() {
             self.keep_busy(&mut recorder);
@@ -186,6 +190,7 @@ impl Core {
             Some(_) => None,
         };
         let node = self.node(tile.name, tile.recorded, tile.key.on_device, chain);
+        recorder.batch.sweep_of(chain, tile.recorded);
         if tile.key.on_device {
             self.after_evictions(&node);
         }
@@ -263,6 +268,7 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
+        recorder.batch.ends_by(Ended::Beside { name, recorded, why: APART });
         if !is_fill {
             self.round_other(&mut recorder);
         }
@@ -283,6 +289,10 @@ impl Core {
             self.close_chain(&mut recorder, Ended::Beside { name, recorded, why });
         }
         let node = self.node(name, recorded, is_on_device, None);
+        match is_fill {
+            true => recorder.batch.fill(recorded),
+            false => recorder.batch.other(recorded),
+        }
         if is_fill && is_on_device {
             node.set_sure();
         }

@@ -348,6 +348,7 @@ impl Core {
         if now.hold(tile, launch, self.fuses()) {
             now.refused = true;
         }
+        recorder.batch.sweep(tile.recorded);
         Some(self.came(recorder))
     }
 
@@ -382,7 +383,7 @@ impl Core {
             return false;
         };
         now.hold_fill(recorded, tracker, fixed, fills);
-        self.fill_came(recorder);
+        self.fill_came(recorder, recorded);
         true
     }
 
@@ -410,13 +411,14 @@ impl Core {
         }
         periods.add(word);
         now.hold_fill(recorded, tracker, fixed, fills);
-        self.fill_came(recorder);
+        self.fill_came(recorder, recorded);
         true
     }
 
     /// A fill was held back.
-    fn fill_came(self: &Arc<Core>, mut recorder: MutexGuard<'_, Recorder>) {
+    fn fill_came(self: &Arc<Core>, mut recorder: MutexGuard<'_, Recorder>, recorded: &'static Location<'static>) {
         recorder.count += 1;
+        recorder.batch.fill(recorded);
         let ahead = self.came(&mut recorder);
         drop(recorder);
         ahead.iter().for_each(|node| self.wait_for_end(node));
@@ -451,7 +453,7 @@ impl Core {
             _ => return false,
         }
         self.close_all(recorder);
-        self.start_held(recorder, true);
+        self.start_some(recorder, true);
         recorder.fusing.forget();
         self.wake_driver(recorder);
         true
@@ -500,16 +502,19 @@ impl Core {
             Some(cut) if self.is_sure(&cut) => {
                 let rest = now.pending.split_off(cut.runs);
                 let pending = std::mem::replace(&mut now.pending, rest);
+                let lines = [&pending[0], &pending[pending.len() - 1]].map(|one| one.recorded);
+                recorder.batch.starts(cut.shares(&pending), lines);
                 recorder.rounds.under_way.extend(self.start_round(&cut, pending));
                 now.goal = (2 * now.goal).min(now.periods(LENGTH));
             }
             _ => {
                 let held = std::mem::take(&mut now.pending).into_iter().map(|one| self.made(one));
                 recorder.fusing.held.extend(held);
-                self.start_held(recorder, true);
+                self.start_some(recorder, true);
             }
         }
         if all {
+            recorder.batch.no_more();
             now.starts_anew();
         }
         recorder.rounds.now = Some(now);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::driver::{Core, lock};
 use crate::backend::{AtWork, Event, STREAMS, Turn};
 use crate::device::core::DeviceCore;
+use crate::device::counts::Tally;
 use crate::device::timeline::{Label, host_span};
 use crate::error::Error;
 use crate::memory::node::{DeviceWork, Done, Early, Launched, Next, Node, Queue, Starts, Work};
@@ -36,7 +37,10 @@ impl InFlight {
             });
             let done = done?;
             waited?;
-            done()
+            let before = Tally::so_far();
+            let ended = done();
+            core.did(&node, &before);
+            ended
         };
         let result = catch_unwind(AssertUnwindSafe(ended))
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)));
@@ -145,9 +149,11 @@ impl Core {
                 }
                 (_, Some(poison), _) => self.finish(&node, Err(poison)),
                 (Some(Work::Host(work) | Work::Both(work)), None, _) => {
+                    let before = Tally::so_far();
                     let result = catch_unwind(AssertUnwindSafe(work))
                         .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)))
                         .map_err(|e| node.failed(e));
+                    self.did(&node, &before);
                     self.finish(&node, result)
                 }
                 (_, None, _) => self.finish(&node, Ok(())),
@@ -199,12 +205,14 @@ impl Core {
     ) -> Next {
         let (backend, stream, device) = (queue.device.backend(), queue.stream, queue.device.id());
         let _turn = Turn::begin(node.number);
+        let before_it = Tally::so_far();
         let done = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)))
             .map_err(|e| node.failed(e));
         let mark = || backend.end(stream).and_then(|event| backend.flush(stream).map(|()| event));
         let event = catch_unwind(AssertUnwindSafe(mark))
             .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)));
+        self.did(node, &before_it);
         let (done, early) = match done {
             Ok((done, early)) => (Ok(done), early),
             Err(error) => (Err(error), None),
@@ -245,6 +253,25 @@ impl Core {
         let done: Result<Done, Error> = Ok(Box::new(|| Ok(())));
         self.put(InFlight { core: self.clone(), node: node.clone(), after, event: event.clone(), done });
         node.set_launched(Launched { device: id, stream, event, early })
+    }
+
+    /// The calling thread has done for a node what it did since then.
+    fn did(&self, node: &Node, before: &Tally) {
+        let what = Tally::since(before);
+        if !what.is_nothing() {
+            lock(&self.chains).batches.did(node.number, what);
+        }
+    }
+
+    /// Brings what the host is to read: that belongs to the batch that left it.
+    pub fn for_host<T>(&self, bring: impl FnOnce() -> T) -> T {
+        let before = Tally::so_far();
+        let brought = bring();
+        let what = Tally::since(&before);
+        if !what.is_nothing() {
+            lock(&self.chains).batches.host_did(what);
+        }
+        brought
     }
 
     /// Gives a node to the thread that ends it.

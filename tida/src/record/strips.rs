@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Arc, Mutex, Weak};
 
 use super::driver::{Core, lock};
+use super::recording::APART;
 use super::running::stream_after;
 use super::sweep::OpenSweep;
 use crate::backend::{AtWork, EDGES, Event, GIVES, STRIPS};
@@ -73,6 +74,7 @@ impl Core {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
+        recorder.batch.ends_by(Ended::Beside { name: "fill_ghosts", recorded, why: APART });
         self.flush_round(&mut recorder);
         let mut made = Vec::with_capacity(arrays.len());
         for tracker in arrays {

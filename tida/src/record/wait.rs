@@ -181,7 +181,11 @@ impl Core {
             // All that it waits for has ended what else it was held back with.
             match recorder.has_in_chain(std::slice::from_ref(node)) {
                 true => self.close_chain(&mut recorder, Ended::Waits(Location::caller())),
-                false => self.close_all(&mut recorder),
+                false => {
+                    recorder.batch.ends_by(Ended::Waits(Location::caller()));
+                    self.close_all(&mut recorder);
+                    self.end_batch(&mut recorder, Ended::Waits(Location::caller()));
+                }
             }
             drop(recorder);
             self.wait_for_end(node);
@@ -193,7 +197,7 @@ impl Core {
     #[track_caller]
     pub fn wait(self: &Arc<Core>, touches: &[Touch]) -> Result<(), Error> {
         self.wait_in_place(touches, true)?;
-        self.bring_to_host(touches)
+        self.for_host(|| self.bring_to_host(touches))
     }
 
     /// See [`crate::TileAcc::wait_in_place`].
@@ -204,6 +208,8 @@ impl Core {
         let mut nodes = Vec::new();
         {
             let mut recorder = lock(&self.recorder);
+            let waits = Ended::Waits(Location::caller());
+            recorder.batch.ends_by(waits);
             self.flush_round(&mut recorder);
             for touch in touches {
                 touch.tracker.pending(touch.region, touch.mode.writes(), &mut nodes);
@@ -213,11 +219,12 @@ impl Core {
             let ends = recorder.waits_with(touches.iter().map(|touch| &touch.tracker));
             if !nodes.is_empty() && !ends {
                 self.close_all(&mut recorder);
+                self.end_batch(&mut recorder, waits);
             } else if !nodes.is_empty() {
                 for touch in touches.iter().filter(|touch| touch.mode.reads()) {
                     recorder.chain.iter_mut().for_each(|open| open.chain.wanted_on_host(&touch.tracker, brings));
                 }
-                self.close_chain(&mut recorder, Ended::Waits(Location::caller()));
+                self.close_chain(&mut recorder, waits);
             }
         }
         for node in &nodes {

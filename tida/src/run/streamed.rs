@@ -30,6 +30,16 @@ pub(crate) enum Ended {
     Dropped,
 }
 
+impl Ended {
+    /// Whether all that was recorded starts then.
+    pub fn starts_all(self) -> bool {
+        match self {
+            Ended::Waits(_) | Ended::Flush(_) | Ended::Pause | Ended::LookAhead | Ended::Dropped => true,
+            Ended::Beside { .. } | Ended::Long => false,
+        }
+    }
+}
+
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -42,6 +52,11 @@ impl fmt::Display for Ended {
             Ended::Dropped => f.write_str("the accelerator was dropped"),
         }
     }
+}
+
+/// A number of things, in words.
+pub(super) fn counted(n: u64, one: &str, more: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {more}") }
 }
 
 /// In which pieces arrays come and go while work over them runs.
@@ -98,10 +113,9 @@ impl fmt::Display for Streamed {
             StreamedBy::Blocks => "blocks that fit a cache",
         };
         let [first, last] = self.recorded;
-        let number = |n: u64, one: &str, more: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {more}") };
         let and = match self.reductions {
             0 => String::new(),
-            n => format!(" and {}", number(n, "reduction", "reductions")),
+            n => format!(" and {}", counted(n, "reduction", "reductions")),
         };
         let files = match (self.file_read_bytes, self.file_written_bytes) {
             (0, 0) => String::new(),
@@ -111,9 +125,9 @@ impl fmt::Display for Streamed {
             f,
             "{} and {}{and}, recorded at {first} to {last}: {} by {pieces}, {} bytes to the device, {} bytes back\
              {files}; ended as {}",
-            number(self.sweeps, "sweep", "sweeps"),
-            number(self.ghost_fills, "ghost fill", "ghost fills"),
-            number(self.passes, "pass", "passes"),
+            counted(self.sweeps, "sweep", "sweeps"),
+            counted(self.ghost_fills, "ghost fill", "ghost fills"),
+            counted(self.passes, "pass", "passes"),
             self.h2d_bytes,
             self.d2h_bytes,
             self.ended

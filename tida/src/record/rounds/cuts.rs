@@ -9,6 +9,7 @@ use crate::launch::step::Together;
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{Mode, Tracker};
 use crate::record::driver::Core;
+use crate::record::fuse::shares;
 use crate::run::op::Op;
 use crate::run::round::{Piece, RoundArray, Tape};
 
@@ -64,6 +65,12 @@ impl Cut {
             Some(RoundArray { tracker: tracker.upgrade()?, regions, filled: *filled })
         };
         self.arrays.iter().filter_map(of).collect()
+    }
+
+    /// How many sweeps are among what was held back, and their launches.
+    pub fn shares(&self, pending: &[Pending]) -> (u64, u64) {
+        let ops = pending.iter().map(|held| &held.op);
+        shares(ops, self.plan.iter().map(|(count, _)| *count))
     }
 
     /// What its launches are made of.
