@@ -131,6 +131,20 @@ impl Core {
         }
     }
 
+    /// The tile joins an open sweep, if it may join one.
+    fn record_in_open(self: &Arc<Core>, recorder: &mut Recorder, tile: &TileWork<'_>) -> Option<Side> {
+        // Ghosts were filled since they were opened.
+        if recorder.open.iter().any(|sweep| !sweep.work.refilled.is_empty()) {
+            self.close_all(recorder);
+        }
+        let Recorder { open, fusing, .. } = recorder;
+        let sweep = joinable(open, tile)?;
+        fusing.joined(sweep.node.number, tile.touches);
+        tile.add_to(&mut sweep.work);
+        add_touches(&sweep.node, tile.touches);
+        Some(side(&sweep.node, sweep.kind))
+    }
+
     /// The tile joins an open sweep, or opens one.
     fn record_in_sweep<'a>(
         self: &'a Arc<Core>,
@@ -138,16 +152,8 @@ impl Core {
         tile: TileWork<'_>,
         launch: GiveLaunch<'_>,
     ) -> Side {
-        // Ghosts were filled since they were opened.
-        if recorder.open.iter().any(|sweep| !sweep.work.refilled.is_empty()) {
-            self.close_all(&mut recorder);
-        }
-        let Recorder { open, fusing, .. } = &mut *recorder;
-        if let Some(sweep) = joinable(open, &tile) {
-            fusing.joined(sweep.node.number, tile.touches);
-            tile.add_to(&mut sweep.work);
-            add_touches(&sweep.node, tile.touches);
-            return side(&sweep.node, sweep.kind);
+        if let Some(side) = self.record_in_open(&mut recorder, &tile) {
+            return side;
         }
         self.keep_short(&mut recorder);
         self.close_chain_of(&mut recorder, &tile);

@@ -252,7 +252,7 @@ mod tests {
     fn what_nodes_do_is_their_batches() {
         let mut batches = Batches::default();
         let tally = |launches| Tally { launches, ..Tally::default() };
-        let mut end = |batches: &mut Batches, end| {
+        let end = |batches: &mut Batches, end| {
             let mut open = OpenBatch::default();
             open.sweep(lines()[0]);
             batches.end(open, Ended::Pause, end);
