@@ -252,7 +252,8 @@ impl Road {
     fn acc(self, device: &TileAccBuilder, folder: &Folder) -> Option<TileAcc> {
         let both = 2 * PLANES * COLUMNS * 8;
         // Nothing starts by itself.
-        let builder = device.clone().threads(2).patience(std::time::Duration::from_secs(600));
+        let for_ever = std::time::Duration::from_secs(600);
+        let builder = device.clone().threads(2).pause(for_ever).patience(for_ever);
         let never = builder.clone().stream_from(u64::MAX);
         let built = match self {
             Road::InCore | Road::InCoreOfHalves => never.build(),

@@ -231,8 +231,8 @@ impl Program {
 }
 
 fn builder(depth: u32) -> TileAccBuilder {
-    let pause = std::time::Duration::from_secs(600);
-    TileAcc::builder().pause(pause).compile(Compile::Wait).fuse(Fuse::Steps(depth))
+    let for_ever = std::time::Duration::from_secs(600);
+    TileAcc::builder().pause(for_ever).patience(for_ever).compile(Compile::Wait).fuse(Fuse::Steps(depth))
 }
 
 fn steps(shape: [usize; 3], open: [[bool; 2]; 3], corners: bool, varied: bool) -> Program {
