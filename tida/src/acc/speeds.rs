@@ -23,8 +23,9 @@ impl PlaceSpeeds {
     }
 
     /// So many planes of the first axis, shared so that the last place to be done with its own is done as early as can
-    /// be: how many each place has, in their order, for [`distribute`](crate::TileArrayBuilder::distribute). No place
-    /// has fewer than 4, if there are so many. Of fewer planes than places the first places have one each.
+    /// be: how many each place has, in their order, for
+    /// [`distribute`](crate::array::TileArrayBuilder::distribute). No place has fewer than 4, if there are so many. Of
+    /// fewer planes than places the first places have one each.
     pub fn share(&self, planes: usize) -> Vec<usize> {
         let places = self.cells_per_second.len().min(planes);
         let speeds = self.cells_per_second.get(..places).unwrap_or_default();
@@ -49,8 +50,8 @@ impl Drop for Measures<'_> {
 
 impl TileAcc {
     /// Measures how fast each [place](TileAcc::places) runs the loops of `f`, for arrays that are
-    /// [distributed](crate::TileArrayBuilder::distribute) by that. Give it a few steps of the program, over arrays of
-    /// which each place has a part. Waits for all work before and after it.
+    /// [distributed](crate::array::TileArrayBuilder::distribute) by that. Give it a few steps of the program, over
+    /// arrays of which each place has a part. Waits for all work before and after it.
     ///
     /// Meanwhile each sweep is a launch of its own, in one part, and its device takes the time: all cells of the sweeps
     /// of a place, divided by all the time that these take there. The first sweep of each place is not counted, since
