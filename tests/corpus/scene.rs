@@ -340,8 +340,12 @@ pub fn over<const D: usize>(test: impl Fn(&Scene<D>))
 where
     Dim<[usize; D]>: Dimension,
 {
-    crate::draw::each_draw(CASES, |draw| test(&Scene::new(draw)));
+    let cases = if std::env::var_os("TIDA_DEVICE").is_some() { ON_DEVICES } else { CASES };
+    crate::draw::each_draw(cases, |draw| test(&Scene::new(draw)));
 }
 
 /// Scenes for each kernel.
 const CASES: u32 = 48;
+
+/// The same where a device is named, whose compiler takes far longer than the scenes.
+const ON_DEVICES: u32 = 16;

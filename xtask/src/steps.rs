@@ -41,8 +41,7 @@ const STEPS: &[(&str, Step)] = &[
     ("interface", Check(interface::check)),
     ("tests", Tests(all_tests)),
     ("native forms", Beside(native_forms)),
-    ("tests in the docs", Beside(|| run(tests().arg("--doc")))),
-    ("every value of f32", Check(|| run(tests().args(["--lib", "every_f32", "--", "--ignored"])))),
+    ("tests in the docs", Check(|| run(tests().arg("--doc")))),
     ("tests on OpenCL", Tests(|| on_device("opencl", &ON_ANY_DEVICE))),
     // (Sanitizers do not look at files of arrays.)
     ("tests on a simulated device", Tests(|| on_device("sim", &[&ON_SIM[..], &["stores"]].concat()))),
@@ -121,6 +120,11 @@ fn on_device(device: &str, names: &[&str]) -> Command {
     }
     tests.env("TIDA_DEVICE", device);
     tests
+}
+
+/// Each of the four billion values of `f32` as codes of fewer bits. The checks look at one of 4099.
+pub fn every_f32() -> Result<()> {
+    run(tests().args(["--lib", "every_f32", "--", "--ignored"]))
 }
 
 fn native_forms() -> Result<()> {
@@ -302,6 +306,6 @@ mod tests {
                 Check(_) => {}
             }
         }
-        assert_eq!((groups, open), (vec![4, 2], false));
+        assert_eq!((groups, open), (vec![4, 1], false));
     }
 }

@@ -65,8 +65,7 @@ fn values_of_f32_are_within_half_a_cell() {
     check_f32(0, 4099, (u32::MAX / 4099 + 1) as usize);
 }
 
-/// Takes all processors, so it is a step of `cargo xtask test` by itself:
-/// `cargo test --workspace --lib every_f32 -- --ignored`.
+/// Takes all processors for a minute, so it is a command of its own: `cargo xtask every-f32`.
 #[test]
 #[ignore = "4 billion values"]
 fn every_f32() {

@@ -248,7 +248,6 @@ pub(crate) struct Node {
 }
 
 /// What is said of a node while others look at it.
-#[derive(Default)]
 struct Flags {
     /// It brings strips from another place, or gives them.
     brings: AtomicBool,
@@ -256,6 +255,14 @@ struct Flags {
     watched: AtomicBool,
     /// No cell that it computes can fail.
     sure: AtomicBool,
+}
+
+// (What stands for an atomic in models has no default.)
+impl Default for Flags {
+    fn default() -> Flags {
+        let unset = || AtomicBool::new(false);
+        Flags { brings: unset(), watched: unset(), sure: unset() }
+    }
 }
 
 #[derive(Default)]
