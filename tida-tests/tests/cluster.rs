@@ -231,6 +231,29 @@ fn places_of_different_speeds_share_by_what_was_measured() {
     assert!(even > 1.5 * best, "{even}, best {best}");
 }
 
+/// Kernels over groups are measured as other loops are.
+#[test]
+fn kernels_over_groups_are_measured() {
+    let devices = [1e9, 3e9].map(|speed| SimDevice::new().kernels(speed, 0.0));
+    let acc = unhurried().simulate_cluster(SimCluster::new(devices)).threads(2).build().unwrap();
+    let mut u = TileArray::<f64, 2>::builder([64, 64]).build(&acc).unwrap();
+    let mut v = u.like().unwrap();
+    u.fill_value(1.0).unwrap();
+    let mut copies = || {
+        for tile in v.tiles() {
+            compute_groups(
+                &tile,
+                [1, 64],
+                (&mut v, &u),
+                group_kernel!(|v, u, group| group.each(|t| v[t.at()] = u[t.at()])),
+            )?;
+        }
+        Ok(())
+    };
+    let speeds = acc.measure_places(|| (0..3).try_for_each(|_| copies())).unwrap();
+    assert_eq!(speeds.share(64), [16, 48]);
+}
+
 /// What cannot be measured is an error, and nothing is measured afterwards.
 #[test]
 fn places_that_run_nothing_are_not_measured() {

@@ -267,7 +267,7 @@ impl<'a, const D: usize> Planned<'a, D> {
                 is_face: self.rule.face().is_some(),
             },
             listed: tile.listed.as_ref(),
-            pace: self.part.as_ref().and_then(|part| part.pace.clone()).or_else(|| self.acc.core().measures()),
+            pace: self.part.as_ref().and_then(|part| part.pace.clone()),
         };
         let side = self.acc.core().record_tile(work, launch);
         let both = self.part.as_ref().is_some_and(|part| part.both);

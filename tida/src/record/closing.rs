@@ -61,9 +61,8 @@ impl Core {
     pub(super) fn keep_busy(self: &Arc<Core>, recorder: &mut Recorder) {
         let Some(chain) = recorder.chain.as_ref().map(|open| &open.chain) else { return };
         let waiting = chain.links.len();
-        if chain.links.iter().filter(|link| !link.is_face()).count() >= LONG
-            && self.unfinished.count() <= waiting + recorder.open.len()
-        {
+        let sweeps = || chain.links.iter().filter(|link| !link.is_face()).count();
+        if waiting >= LONG && self.unfinished.count() <= waiting + recorder.open.len() && sweeps() >= LONG {
             self.close_chain(recorder, Ended::Long);
         }
     }

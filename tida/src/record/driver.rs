@@ -84,8 +84,6 @@ pub(crate) struct Core {
 pub(super) struct Parted {
     /// Between the host and the device, in loops that run on both.
     pub sides: Borders,
-    /// Measures all sweeps, while somebody asks how fast they run.
-    pub measured: Mutex<Option<Arc<Pace>>>,
     /// Among places: the arrays of which strips were given, and where.
     pub given: Mutex<Vec<(Weak<Tracker>, StripBorders)>>,
 }
@@ -116,6 +114,8 @@ pub(super) struct Recorder {
     pub rounds: Rounds,
     /// What was recorded since something started all of it.
     pub batch: OpenBatch,
+    /// Measures all sweeps, while somebody asks how fast they run.
+    pub measured: Option<Arc<Pace>>,
     /// Counts recordings, so that the driver sees a pause.
     pub count: u64,
     /// The driver sleeps, and nobody has woken it.
@@ -170,7 +170,7 @@ impl Core {
             recorder: Mutex::default(),
             recorded: Condvar::new(),
             chains: Mutex::default(),
-            parted: Parted { sides: Borders::new(rules.share), measured: Mutex::default(), given: Mutex::default() },
+            parted: Parted { sides: Borders::new(rules.share), given: Mutex::default() },
             unfinished: Unfinished::new(rules.look_ahead),
             failures: Mutex::default(),
             rules,

@@ -281,12 +281,7 @@ impl Border {
 impl Core {
     /// Has all sweeps that are recorded from now on measured by this, each as a launch of its own; or none any more.
     pub fn measure(&self, by: Option<Arc<Pace>>) {
-        *lock(&self.parted.measured) = by;
-    }
-
-    /// What measures the sweeps that are recorded now, if something does.
-    pub fn measures(&self) -> Option<Arc<Pace>> {
-        lock(&self.parted.measured).clone()
+        lock(&self.recorder).measured = by;
     }
 
     /// Where a tile goes of a loop that is to run on both sides. May wait for the kernel's first speeds, unless it goes

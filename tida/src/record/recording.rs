@@ -112,9 +112,10 @@ pub(crate) type GiveLaunch<'a> = &'a dyn Fn() -> Arc<dyn Launch>;
 
 impl Core {
     /// Records a tile: joins an open sweep, or opens one of the kernel that `launch` gives. Gives where it will run.
-    pub fn record_tile(self: &Arc<Core>, tile: TileWork<'_>, launch: GiveLaunch<'_>) -> Side {
+    pub fn record_tile(self: &Arc<Core>, mut tile: TileWork<'_>, launch: GiveLaunch<'_>) -> Side {
         let mut recorder = self.with_room_for_rounds();
         recorder.count += 1;
+        tile.pace = tile.pace.or_else(|| recorder.measured.clone());
         recorder.batch.ends_by(tile.ends(APART));
         if let Some(ahead) = self.round_tile(&mut recorder, &tile, launch) {
             drop(recorder);

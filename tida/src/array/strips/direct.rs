@@ -1,6 +1,7 @@
 //! Strips between places with devices, in streams of their own. The device of the place that takes reads them where
 //! they are, if it can: then no message is made. Else the other place makes one.
 
+use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -97,7 +98,7 @@ impl Direct {
         let brings: Vec<Option<Arc<Node>>> = self.pairs.iter().map(bring).collect();
         // What is given is recorded first, so that no place waits for what is not recorded.
         let made = self.record_gives(acc, arrays, &brings, recorded);
-        let mut last: Vec<(usize, Arc<Node>)> = Vec::new();
+        let mut last: BTreeMap<usize, Arc<Node>> = BTreeMap::new();
         for (number, ((pair, bring), made)) in self.pairs.iter().zip(brings).zip(made).enumerate() {
             let Some(place) = acc.place(pair.1) else { continue };
             let (give, take) = carried(arrays, *pair);
@@ -124,10 +125,10 @@ impl Direct {
                 Some(StripFault::MissingWait) => Arc::new(Handed::of(letters(&take))),
                 _ => message,
             };
-            let next_to = last.iter().rfind(|(place, _)| *place == pair.1).map(|(_, node)| node.clone());
+            let next_to = last.get(&pair.1).cloned();
             let touched = Touched { recorded, read: &[], written: &written, after: None, next_to };
             let work = StripWork { planes, way: Way::Take(node), work: taking(take, message, owed) };
-            last.push((pair.1, place.core().record_strips(touched, work)));
+            last.insert(pair.1, place.core().record_strips(touched, work));
         }
     }
 
@@ -140,7 +141,7 @@ impl Direct {
         brings: &[Option<Arc<Node>>],
         recorded: &'static Location<'static>,
     ) -> Vec<Option<Made>> {
-        let mut last: Vec<(usize, Arc<Node>)> = Vec::new();
+        let mut last: BTreeMap<usize, Arc<Node>> = BTreeMap::new();
         let mut record = |(pair, bring): (&Pair, &Option<Arc<Node>>)| {
             let (transport, place) = (acc.transport(pair.0, pair.1), acc.place(pair.0)?);
             if transport.reads_there() {
@@ -150,12 +151,12 @@ impl Direct {
             let bytes: Vec<usize> = take.iter().map(|(strips, _)| strips.taken().bytes).collect();
             let message = transport.begin(&bytes);
             let read = boxes_given(&give);
-            let next_to = last.iter().rfind(|(place, _)| *place == pair.0).map(|(_, node)| node.clone());
+            let next_to = last.get(&pair.0).cloned();
             let touched = Touched { recorded, read: &read, written: &[], after: bring.clone(), next_to };
             let (planes, sent) = (planes(&give), message.clone());
             let work: DeviceWork = Box::new(move |queue| send(queue, give, sent));
             let node = place.core().record_strips(touched, StripWork { planes, way: Way::Give, work });
-            last.push((pair.0, node.clone()));
+            last.insert(pair.0, node.clone());
             Some((node, message))
         };
         self.pairs.iter().zip(brings).map(&mut record).collect()
