@@ -391,3 +391,17 @@ fn failures_are_those_of_the_cpu() {
     let Some(acc) = on_a_device(TileAcc::builder()) else { return };
     assert_eq!(run(&acc), run(&on_cpu()));
 }
+
+/// A value that changes within a stretch of a loop, and not within the next such stretch.
+#[test]
+fn values_that_change_within_a_round() {
+    let loops = |times, every| {
+        let cycle = vec![Action::Varied(1), Action::Smooth(true, 1)];
+        [Loop { cycle, times, between: Some((every, Action::Set)) }]
+    };
+    for fuse in [Fuse::Off, Fuse::Steps(3)] {
+        for every in 1..6 {
+            check(unhurried().fuse(fuse), [4, 8], [0, 0], &loops(40, every));
+        }
+    }
+}

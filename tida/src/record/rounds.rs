@@ -69,8 +69,6 @@ struct Loop {
     steps: Fusing,
     /// Bytes of the arrays that the sweeps of the first period touch.
     bytes: usize,
-    /// The values that are captured, by number.
-    captured: u64,
     cuts: Vec<Arc<Cut>>,
 }
 
@@ -80,6 +78,8 @@ struct Pending {
     recorded: &'static Location<'static>,
     /// Makes what a fill of ghosts does.
     fills: Option<Fills>,
+    /// The values that its kernel has captured, by number: others have another one.
+    captured: u64,
     op: Op,
 }
 
@@ -164,13 +164,12 @@ impl Loop {
     fn hold(&mut self, tile: &TileWork<'_>, launch: GiveLaunch<'_>, fuses: bool) -> bool {
         let learns = self.learns() && fuses;
         let Some(Part::Tile(part)) = self.parts.get_mut(self.at) else { return false };
-        let (sweep, changed) = part.sweep(tile, launch);
+        let (sweep, captured) = part.sweep(tile, launch);
         if learns {
             self.steps.opened(tile, &*sweep.launch, self.seen as u64);
         }
-        self.captured += u64::from(changed);
         let (turn, op) = (sweep.turn, Op::Sweep(sweep));
-        self.pending.push(Pending { name: tile.name, recorded: tile.recorded, fills: None, op });
+        self.pending.push(Pending { name: tile.name, recorded: tile.recorded, fills: None, captured, op });
         turn.is_some_and(|turn| turn.cycle.kernels > 1)
     }
 
@@ -192,7 +191,7 @@ impl Loop {
     fn hold_fill(&mut self, recorded: &'static Location<'static>, tracker: &Arc<Tracker>, fixed: bool, fills: Fills) {
         self.is_filled(tracker);
         let op = Op::Fill { tracker: tracker.clone(), fixed };
-        self.pending.push(Pending { name: "fill_ghosts", recorded, fills: Some(fills), op });
+        self.pending.push(Pending { name: "fill_ghosts", recorded, fills: Some(fills), captured: 0, op });
     }
 
     /// No fill of ghosts follows what was held back last.
@@ -209,10 +208,10 @@ impl Loop {
         let held = self.pending.len();
         let of = ((self.at + self.period() - held % self.period()) % self.period(), held, all);
         let known = self.cuts.iter().position(|cut| cut.of == of).map(|known| self.cuts.remove(known));
-        let (cut, compiled) = match known.filter(|cut| cut.captured == self.captured) {
+        let (cut, compiled) = match known.filter(|cut| cut.is_of(&self.pending)) {
             Some(cut) => (cut, true),
             None => {
-                let (made, compiled) = Cut::new(core, (of, self.captured), &self.pending)?;
+                let (made, compiled) = Cut::new(core, of, &self.pending)?;
                 // What came in the second period may not know yet which steps it runs with.
                 (Arc::new(made), compiled && self.seen >= 2 * self.period() + held)
             }

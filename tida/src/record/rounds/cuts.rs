@@ -25,8 +25,8 @@ type Of = (usize, usize, bool);
 /// How a stretch of a loop runs.
 pub(super) struct Cut {
     pub of: Of,
-    /// The values that its kernels have captured, by number.
-    pub captured: u64,
+    /// The values that its kernels have captured, by number, of each part that runs.
+    captured: Vec<u64>,
     /// How much of what was held back runs.
     pub runs: usize,
     plan: Arc<Plan>,
@@ -46,7 +46,7 @@ pub(super) struct Array {
 impl Cut {
     /// How this runs: to the end, or as much of it as steps run together. Nothing if it touches too many boxes. Also
     /// whether all launches of several steps can be had now.
-    pub fn new(core: &Core, (of, captured): (Of, u64), pending: &[Pending]) -> Option<(Cut, bool)> {
+    pub fn new(core: &Core, of: Of, pending: &[Pending]) -> Option<(Cut, bool)> {
         let ops: Vec<&Op> = pending.iter().map(|held| &held.op).collect();
         let (groups, runs, known) = core.groups(&ops, of.2);
         let shape = |(count, group): (usize, Option<_>)| (count, group.map(|group| Core::shape(&group)));
@@ -54,7 +54,14 @@ impl Cut {
         let arrays = touched(&ops[..runs]);
         let few = |(_, touch): &(usize, RegionTouch)| touch.read.boxes().len().max(touch.write.boxes().len()) <= BOXES;
         let few = arrays.iter().all(|array| array.regions.iter().all(few));
+        let captured = pending[..runs].iter().map(|held| held.captured).collect();
         few.then(|| (Cut { of, captured, runs, plan, arrays, tape: Arc::default() }, known))
+    }
+
+    /// Whether kernels of what is held back have captured the same values.
+    pub fn is_of(&self, pending: &[Pending]) -> bool {
+        let now = pending.iter().map(|held| held.captured);
+        self.runs <= pending.len() && now.take(self.runs).eq(self.captured.iter().copied())
     }
 
     /// What it touches, as its work is given it.
@@ -135,7 +142,7 @@ fn pieces(pending: Vec<Pending>, plan: &Plan) -> Vec<Piece> {
     let (mut pieces, mut held) = (Vec::with_capacity(plan.len()), pending.into_iter());
     for (count, group) in plan {
         let mut all = held.by_ref().take(*count);
-        let Some(Pending { name, recorded, fills, op }) = all.next() else { continue };
+        let Some(Pending { name, recorded, fills, op, .. }) = all.next() else { continue };
         match op {
             Op::Sweep(sweep) => {
                 let steps = group.map(|(region, together)| {

@@ -39,6 +39,8 @@ pub(super) struct TilePart {
     cells: GridBox<4>,
     touches: SmallVec<[Touched; 4]>,
     pub turn: Option<Pair>,
+    /// Changes with the values that are captured.
+    captured: u64,
     /// It was held back as this, and is so still or is under way.
     sweep: Weak<Sweep>,
 }
@@ -92,6 +94,7 @@ impl TilePart {
             cells: tile.cells,
             touches: tile.touches.iter().map(touch).collect(),
             turn: None,
+            captured: 0,
             sweep: Weak::new(),
         }
     }
@@ -105,12 +108,12 @@ impl TilePart {
             && self.touches.iter().zip(tile.touches).all(same)
     }
 
-    /// The sweep of a tile like it, and whether it has captured other values than the one before.
-    pub fn sweep(&mut self, tile: &TileWork<'_>, launch: GiveLaunch<'_>) -> (Arc<Sweep>, bool) {
+    /// The sweep of a tile like it, and the number of the values that it has captured.
+    pub fn sweep(&mut self, tile: &TileWork<'_>, launch: GiveLaunch<'_>) -> (Arc<Sweep>, u64) {
         let same = self.key.captures == tile.key.captures;
         let known = self.sweep.upgrade().filter(|_| same);
         if let Some(known) = known.as_ref().filter(|known| known.turn == self.turn) {
-            return (known.clone(), false);
+            return (known.clone(), self.captured);
         }
         let mut sweep = Sweep::of(known.map_or_else(launch, |known| known.launch.clone()), &[]);
         sweep.add(tile.region, tile.cells, tile.touches);
@@ -119,8 +122,9 @@ impl TilePart {
         self.is_now(&sweep);
         if !same {
             self.key.captures = tile.key.captures.clone();
+            self.captured += 1;
         }
-        (sweep, !same)
+        (sweep, self.captured)
     }
 
     /// It is held back as this now.
