@@ -7,32 +7,23 @@ use tida::prelude::*;
 use crate::judge::check;
 use crate::scene::{FromScalars, Scene, over};
 
-/// Runs a text over random scenes of each precision and rank.
+/// Runs a text over random scenes of each rank, and of each precision.
 macro_rules! everywhere {
     ($($name:ident)*) => {$(
         mod $name {
             #[test]
             fn on_one_axis() {
-                crate::scene::over::<1>(|scene| {
-                    super::$name::<f32, 1>(scene);
-                    super::$name::<f64, 1>(scene);
-                });
+                crate::scene::over::<1>(super::$name::<f32, 1>);
             }
 
             #[test]
             fn on_two_axes() {
-                crate::scene::over::<2>(|scene| {
-                    super::$name::<f32, 2>(scene);
-                    super::$name::<f64, 2>(scene);
-                });
+                crate::scene::over::<2>(super::$name::<f64, 2>);
             }
 
             #[test]
             fn on_three_axes() {
-                crate::scene::over::<3>(|scene| {
-                    super::$name::<f32, 3>(scene);
-                    super::$name::<f64, 3>(scene);
-                });
+                crate::scene::over::<3>(super::$name::<f32, 3>);
             }
         }
     )*};

@@ -182,7 +182,7 @@ fn boundary() -> impl Strategy<Value = Boundary<f64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn random_runs_give_the_same_bits(

@@ -10,7 +10,7 @@ use tida_tests::several::{Dice, accelerators, bits, everything, value};
 
 /// How many random programs of each kind: `TIDA_PLACES_PROGRAMS` says more.
 fn programs() -> u64 {
-    std::env::var("TIDA_PLACES_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(8)
+    std::env::var("TIDA_PLACES_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(5)
 }
 
 /// More axes than any array has.

@@ -9,7 +9,7 @@ use tida_tests::several::{Dice, accelerators, bits, everything, value};
 
 /// How many random programs: `TIDA_PLACES_PROGRAMS` says more.
 fn programs() -> u64 {
-    std::env::var("TIDA_PLACES_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
+    std::env::var("TIDA_PLACES_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(8)
 }
 
 /// Steps of several kernels on arrays that have so many planes of their neighbours, with all that may tear these.

@@ -42,7 +42,7 @@ fn together(seen: Vec<Seen>, what: &str) -> Seen {
 
 /// How many programs: `TIDA_RANKS_PROGRAMS` says more.
 fn programs() -> u64 {
-    std::env::var("TIDA_RANKS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(15)
+    std::env::var("TIDA_RANKS_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(10)
 }
 
 #[test]

@@ -417,7 +417,8 @@ fn many_reductions_of_many_rows() {
             acc.stats().passes
         });
         assert_eq!(passes[0], passes[1], "{boundary:?} {regions}");
-        if let Some(acc) = on_a_device(patient().memory_limit(bytes * 3 / 2)) {
+        // (Once is enough: it is the same plan.)
+        if let Some(acc) = on_a_device(patient().memory_limit(bytes * 3 / 2)).filter(|_| regions > 1) {
             assert_eq!(many_rows(&acc, regions, boundary, 4), wanted, "{boundary:?} {regions} on a device");
         }
     }

@@ -16,24 +16,26 @@ use crate::shell::{command, read, root};
 use crate::times::{self, Spent, Watch};
 
 /// Those that take longest. They start first, so that no other waits for them in the end.
-const LONG: [&str; 17] = [
+const LONG: [&str; 19] = [
     "corpus",
     "ui",
-    "emit_planes",
-    "places",
-    "reduce_out_of_core",
-    "lines",
-    "emit_text",
+    "backed_sweeps",
     "places_calls",
+    "boundary_kernels",
+    "emit_text",
     "generic_places",
-    "soak",
-    "tida",
-    "colours",
     "files",
-    "failures",
-    "hybrid",
+    "reduce_out_of_core",
+    "tida",
     "language_places",
+    "lines",
+    "colours",
+    "backed",
+    "ranks",
+    "soak",
+    "link",
     "same_bits",
+    "places",
 ];
 
 /// A program of tests.
@@ -93,7 +95,8 @@ impl Programs {
             }
         };
         std::thread::scope(|scope| {
-            let others = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+            // One more than processors: programs wait, for compilers of devices and for other threads.
+            let others = std::thread::available_parallelism().map_or(1, usize::from);
             for _ in 0..others {
                 scope.spawn(work);
             }

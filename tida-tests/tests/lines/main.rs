@@ -30,15 +30,14 @@ fn programs() -> impl Iterator<Item = &'static Program> {
 
 #[test]
 fn on_the_cpu() {
-    for threads in [1, 3] {
-        let acc = TileAcc::builder().device(Device::Cpu).threads(threads).build().unwrap();
-        for program in programs() {
-            for regions in CUTS {
-                same(program, &acc, How { regions, on: None, tile: None }, "on the CPU");
-            }
-            let tile = Some([5, 3, 70]);
-            same(program, &acc, How { regions: [2, 1, 2], on: None, tile }, "by tiles");
+    let accs = [1, 3].map(|threads| TileAcc::builder().device(Device::Cpu).threads(threads).build().unwrap());
+    for (n, program) in programs().into_iter().enumerate() {
+        // Each cut with one thread or with three, by turns.
+        for (m, regions) in CUTS.into_iter().enumerate() {
+            same(program, &accs[(n + m) % 2], How { regions, on: None, tile: None }, "on the CPU");
         }
+        let tile = Some([5, 3, 70]);
+        same(program, &accs[n % 2], How { regions: [2, 1, 2], on: None, tile }, "by tiles");
     }
 }
 
