@@ -257,7 +257,7 @@ fn sweep(dice: &mut Dice, axes: usize, arrays: usize) -> Op {
     of.extend(more);
     let tiles = tiles(dice, axes);
     let tiles = if kernel == Kernel::Group { Tiles { side: tiles.side, ..Tiles::default() } } else { tiles };
-    Op::Sweep { kernel, arrays: of, value: dice.below(64) as u8, tiles, discard: dice.once_in(6) }
+    Op::Sweep { kernel, arrays: of, value: value(dice), tiles, discard: dice.once_in(6) }
 }
 
 fn ops(dice: &mut Dice, axes: usize, arrays: usize, count: usize, outer: bool) -> Vec<Op> {
@@ -274,13 +274,18 @@ fn plain_ops(dice: &mut Dice, axes: usize, arrays: usize, count: usize) -> Vec<O
     (0..count).flat_map(|_| one(dice)).collect()
 }
 
+/// What a kernel captures: the same in all turns, or another one after every one, or two, or three.
+fn value(dice: &mut Dice) -> [u8; 2] {
+    [dice.below(64) as u8, dice.one_of(&[0, 1, 1, 2, 3])]
+}
+
 /// Steps, which may run together.
 fn steps(dice: &mut Dice, arrays: usize) -> Op {
     let kernels = [Kernel::Star, Kernel::Star, Kernel::Tilt, Kernel::Corners, Kernel::Wide, Kernel::Choose];
     let of = dice.below(arrays);
     let (kernel, to) = (dice.one_of(&kernels), (of + 1) % arrays);
     let tiles = Tiles { side: side(dice), ..Tiles::default() };
-    let step = Op::Sweep { kernel, arrays: vec![to, of], value: dice.below(64) as u8, tiles, discard: false };
+    let step = Op::Sweep { kernel, arrays: vec![to, of], value: value(dice), tiles, discard: false };
     Op::Repeat { times: dice.between(3, 16), ops: vec![step, Op::Swap { a: of, b: to }] }
 }
 
@@ -291,7 +296,7 @@ fn joined(dice: &mut Dice, arrays: usize) -> Vec<Op> {
         .filter(|to| *to != of)
         .map(|to| {
             let kernel = dice.one_of(&[Kernel::Star, Kernel::Tilt, Kernel::Choose, Kernel::Corners]);
-            let (value, tiles) = (dice.below(64) as u8, Tiles::default());
+            let (value, tiles) = (value(dice), Tiles::default());
             Op::Sweep { kernel, arrays: vec![to, of], value, tiles, discard: false }
         })
         .collect();
@@ -343,7 +348,8 @@ fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
         33..=34 => steps(dice, arrays),
         _ => {
             let count = dice.between(1, 3);
-            Op::Repeat { times: dice.between(2, 12), ops: ops(dice, axes, arrays, count, false) }
+            let most = if dice.once_in(6) { 40 } else { 12 };
+            Op::Repeat { times: dice.between(2, most), ops: ops(dice, axes, arrays, count, false) }
         }
     }
 }

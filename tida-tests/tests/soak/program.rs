@@ -84,7 +84,9 @@ pub enum Op {
     Sweep {
         kernel: Kernel,
         arrays: Vec<usize>,
-        value: u8,
+        /// What its kernel captures in the first turn of a loop, and after how many turns that is one more: never, if
+        /// that is 0.
+        value: [u8; 2],
         tiles: Tiles,
         discard: bool,
     },
@@ -284,7 +286,7 @@ impl<'a> Steps<'a> {
         let axes = self.program.axes();
         let mut value = 0;
         match op {
-            Op::Sweep { kernel, arrays, value: first, tiles, .. } => {
+            Op::Sweep { kernel, arrays, value: [first, turns], tiles, .. } => {
                 let (writes, reads) = arrays.split_at(kernel.writes());
                 let reach: Vec<_> = reads.iter().map(|place| self.reach(*kernel, arrays[0], *place)).collect();
                 let apart = (0..writes.len()).all(|n| !arrays[n + 1..].contains(&arrays[n]));
@@ -303,7 +305,7 @@ impl<'a> Steps<'a> {
                         self.filled(*place);
                     }
                 }
-                value = (usize::from(*first) + round) as u8 % 64;
+                value = (usize::from(*first) + round.checked_div(usize::from(*turns)).unwrap_or(0)) as u8 % 64;
                 arrays[..kernel.writes()].iter().for_each(|place| self.fresh[*place] = false);
             }
             Op::Grown { to, from } => {

@@ -153,7 +153,7 @@ fn simpler(op: &Op) -> Vec<Vec<Op>> {
             all
         }
         Op::Sweep { kernel, arrays, value, tiles, discard } => {
-            let with = |tiles: Tiles, value: u8, discard: bool| {
+            let with = |tiles: Tiles, value: [u8; 2], discard: bool| {
                 vec![Op::Sweep { kernel: *kernel, arrays: arrays.clone(), value, tiles, discard }]
             };
             let mut all = Vec::new();
@@ -167,9 +167,7 @@ fn simpler(op: &Op) -> Vec<Vec<Op>> {
             if *discard {
                 all.push(with(tiles.clone(), *value, false));
             }
-            if *value > 0 {
-                all.push(with(tiles.clone(), 0, *discard));
-            }
+            all.extend([[0, value[1]], [value[0], 0]].map(|value| with(tiles.clone(), value, *discard)));
             all.retain(|ops| ops[0] != *op);
             all
         }

@@ -125,7 +125,7 @@ fn write_ops(f: &mut impl Write, ops: &[Op], depth: usize) -> fmt::Result {
         write!(f, "{:1$}", "", depth * 2)?;
         match op {
             Op::Sweep { kernel, arrays, value, tiles, discard } => {
-                write!(f, "{} arrays={} value={value}", kernel.name(), list(arrays))?;
+                write!(f, "{} arrays={} value={}:{}", kernel.name(), list(arrays), value[0], value[1])?;
                 write_tiles(f, tiles)?;
                 if *discard {
                     write!(f, " discard=1")?;
@@ -204,6 +204,14 @@ impl<'a> Words<'a> {
 
     fn number<T: FromStr>(&self, key: &str) -> Result<T, String> {
         self.text(key)?.parse().map_err(|_| format!("no number at `{key}=` in: {}", self.line))
+    }
+
+    /// Such as `5:3`; `5` is `5:1`.
+    fn value(&self) -> Result<[u8; 2], String> {
+        match self.text("value")?.contains(':') {
+            true => Ok(self.pairs("value", |word| word.parse().map_err(|_| format!("`{word}` is no number")))?[0]),
+            false => Ok([self.number("value")?, 1]),
+        }
     }
 
     fn flag(&self, key: &str) -> bool {
@@ -343,7 +351,7 @@ fn read_ops<'a>(lines: &mut Lines<'a>) -> Result<Vec<Op>, String> {
                     .find(|k| k.name() == name)
                     .ok_or_else(|| format!("no operation `{name}`"))?,
                 arrays: words.numbers("arrays")?,
-                value: words.number("value")?,
+                value: words.value()?,
                 tiles: words.tiles()?,
                 discard: words.flag("discard"),
             },
