@@ -59,7 +59,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             let saturated = AtomicU64::new(0);
             parallel::each(to.regions.len(), 1, &|region| {
                 let valid = to.regions[region].valid;
-                each_owned_row(&from, &valid, |owner, at, length| {
+                each_owned_row(&from, &valid, &|owner, at, length| {
                     // SAFETY: the row is in both regions' memory, of elements `T`. The recorded touches keep others
                     // away, and each row of the target is handed to one thread.
                     unsafe {
@@ -116,8 +116,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             && [(&*self, &to), (source, &from)].into_iter().all(|(array, parts)| array.is_there(parts))
             && let Some(_kept) = self.acc.core().try_reserve(&[&self.tracker, &source.tracker])
         {
-            let mut touches = self.touches(&to, |part| if self.is_all(part) { Mode::Overwrite } else { Mode::Update });
-            touches.extend(source.touches(&from, |_| Mode::Read));
+            let mut touches =
+                self.touches(&to, &|part| if self.untyped().is_all(part) { Mode::Overwrite } else { Mode::Update });
+            touches.extend(source.touches(&from, &|_| Mode::Read));
             self.copy_there(source, cells, touches);
             return Ok(());
         }

@@ -84,7 +84,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn allow_stale_ghosts(&mut self) {
-        if self.has_ghosts_between() {
+        if self.untyped().has_ghosts_between() {
             self.parts.iter().for_each(|part| part.acc.core().separate(&part.tracker));
             self.acc.core().separate(&self.tracker);
             self.tracker.ages.ghosts_allowed();

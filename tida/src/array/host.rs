@@ -1,16 +1,12 @@
 //! Reading and writing values from the host.
 
 use std::panic::Location;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TileArray;
 use crate::error::{Error, ErrorKind};
-use crate::grid::{GridBox, narrow};
+use crate::grid::GridBox;
 use crate::memory::element::Element;
-use crate::memory::layout::Layout;
-use crate::memory::rows::{Row, each_owned_row, each_row};
-use crate::memory::slab::each_slab;
-use crate::memory::storage::Storage;
+use crate::memory::rows::Row;
 use crate::memory::tracker::Side;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
@@ -164,10 +160,10 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// the result; failed work that the values need.
     #[track_caller]
     pub fn read_grown_box(&self, region: usize, cells: GridBox<D>) -> Result<Vec<T>, Error> {
-        let count = self.check_grown("read", region, &cells)?;
+        let count = self.untyped().check_grown("read", region, &cells)?;
         self.start_all()?;
         if let Some((part, of_part)) = self.part_of(region) {
-            self.check_here(part, || format!("read cells and ghosts of region {region}"))?;
+            self.check_here(part, &|| format!("read cells and ghosts of region {region}"))?;
             let region = of_part;
             return self.parts[part].read_parts(&cells, count, &[(region, cells.widen())]);
         }
@@ -195,7 +191,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// As [`read_grown_box`](TileArray::read_grown_box), and as [`write_box`](TileArray::write_box).
     #[track_caller]
     pub fn write_grown_box(&mut self, region: usize, cells: GridBox<D>, values: &[T]) -> Result<(), Error> {
-        let count = self.check_grown("write", region, &cells)?;
+        let count = self.untyped().check_grown("write", region, &cells)?;
         check_values(&cells, count, values.len())?;
         let extent = cells.extent();
         let value = |at: [i64; D], n: usize| values[position(&cells, &extent, at) + n];
@@ -214,25 +210,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Ok(())
     }
 
-    /// Number of cells of a box inside a region's memory.
-    fn check_grown(&self, what: &str, region: usize, cells: &GridBox<D>) -> Result<usize, Error> {
-        let tried = || format!("{what} the box {:?}..{:?} of region {region}", cells.lo, cells.hi);
-        let Some(grown) = self.grown_box(region) else {
-            let found = format!("{} regions", self.regions());
-            return Err(Error::new(ErrorKind::Argument, tried(), found, "count regions from 0"));
-        };
-        if grown.contains_box(cells) && !self.has_ghosts_between() && !self.layout.realm(region).contains_box(cells) {
-            let found = "ghosts between regions, which have no values where the array lies in a file (`backed_by`)";
-            let advice = "keep the box inside the cells that the region owns and ghosts outside the domain";
-            return Err(Error::new(ErrorKind::Ghost, tried(), found, advice));
-        }
-        if grown.contains_box(cells) {
-            return Ok(if cells.is_empty() { 0 } else { cells.cells() });
-        }
-        let found = format!("cells and ghosts {:?}..{:?} in it", grown.lo, grown.hi);
-        Err(Error::new(ErrorKind::OutOfRange, tried(), found, "keep the box inside `grown_box(region)`"))
-    }
-
     /// Sets the values of all cells: `value(start of a row, position in it)`.
     #[track_caller]
     pub(super) fn write_rows(
@@ -246,36 +223,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return self.each_part_mut(cells, |part, cells| part.write_rows(&cells, value));
         }
         self.wait_to_replace()?;
-        let (layout, storage) = (&self.layout, &self.storage);
         // Before the values, so that a panic of `value` leaves ghosts stale too.
         self.tracker.ages.cells_written();
-        let saturated = AtomicU64::new(0);
-        let count = |beyond: u64| {
-            if beyond > 0 {
-                saturated.fetch_add(beyond, Ordering::Relaxed);
-            }
-        };
-        if let Some(backing) = storage.backing() {
-            let set = |slab: &Layout<D>, memory: &Storage, _: usize, part: GridBox<4>| {
-                self.acc.install_user(&|| {
-                    each_row(&narrow::<D>(&part), |at, length| {
-                        // SAFETY: as below, of the slab.
-                        count(unsafe { Row::new(slab, memory, 0, at, length).set::<T>(|n| value(at, n)) });
-                    });
-                })
-            };
-            // SAFETY: recorded work on the array, of which `self` is the only handle, has run.
-            unsafe { each_slab((layout, storage, backing), &self.owned(cells), true, set)? };
-            return self.saturate(saturated.into_inner());
-        }
-        self.acc.install_user(&|| {
-            each_owned_row(layout, cells, |region, at, length| {
-                // SAFETY: the row is in the region, of elements `T`; each row is handed to one thread, and recorded
-                // work on the array, of which `self` is the only handle, has run.
-                count(unsafe { Row::new(layout, storage, region, at, length).set::<T>(|n| value(at, n)) });
-            });
-        })?;
-        self.saturate(saturated.into_inner())
+        // SAFETY: the row is in memory, of elements `T`; each row is handed to one thread, and recorded work on the
+        // array, of which `self` is the only handle, has run.
+        self.untyped().set_rows(cells, &|row: Row<'_>, at| unsafe { row.set::<T>(|n| value(at, n)) })
     }
 
     /// Counts values that the host wrote and the formats cannot hold.
@@ -283,22 +235,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// As the array's [`Saturation`](crate::Saturation) says.
     pub(super) fn saturate(&self, values: u64) -> Result<(), Error> {
-        let counted = self.storage.saturate(values, || format!("write values into an array of {}", T::TYPE));
-        self.storage.warn();
-        counted
+        self.untyped().saturate(values)
     }
 
     /// Number of cells of a box inside the domain.
     pub(super) fn check_box(&self, what: &str, cells: &GridBox<D>) -> Result<usize, Error> {
-        if self.layout.domain().contains_box(cells) {
-            return Ok(if cells.is_empty() { 0 } else { cells.cells() });
-        }
-        Err(Error::new(
-            ErrorKind::OutOfRange,
-            format!("{what} the box {:?}..{:?} of an array", cells.lo, cells.hi),
-            format!("a domain of 0..{:?}", self.layout.shape),
-            "keep the box inside the domain; ghost cells are reached by `read_grown_box` and `with_grown_region`",
-        ))
+        self.layout.check_box(what, cells)
     }
 }
 

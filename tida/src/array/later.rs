@@ -120,13 +120,13 @@ impl<T: Element, const D: usize> Coming<T, D> {
     unsafe fn take_here(&mut self, parts: &[OfRegion]) -> Result<(), Error> {
         let (layout, storage) = (self.layout.clone(), self.storage.clone());
         if let Some(backing) = storage.backing() {
-            let take = |slab: &Layout<D>, memory: &Storage, _: usize, cells: GridBox<4>| {
+            let mut take = |slab: &Layout<D>, memory: &Storage, _: usize, cells: GridBox<4>| {
                 // SAFETY: the caller's promise; the rows are in the slab.
                 unsafe { self.take(&cells, |at, length| Row::new(slab, memory, 0, at, length)) };
                 Ok(())
             };
             // SAFETY: the caller's promise, and the layout is the array's.
-            return unsafe { each_slab((&layout, &storage, backing), parts, false, take) };
+            return unsafe { each_slab((&layout, &storage, backing), parts, false, &mut take) };
         }
         for (region, cells) in parts {
             storage.unpack(*region);
@@ -210,7 +210,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return self.read_parts_later(&cells, (values, to));
         }
         let parts = self.owned(&cells);
-        let touches = self.touches(&parts, |_| Mode::Look);
+        let touches = self.touches(&parts, &|_| Mode::Look);
         let (layout, storage) = (self.layout.clone(), self.storage.clone());
         let mut coming = Coming { cells, layout, storage, values, to: to.clone() };
         let work = match self.acc.core().device {

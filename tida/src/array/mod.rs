@@ -19,6 +19,7 @@ mod ranks;
 mod report;
 mod strips;
 mod taken;
+mod untyped;
 #[cfg(feature = "ndarray")]
 mod views;
 
@@ -45,8 +46,6 @@ use std::sync::Arc;
 
 use crate::acc::TileAcc;
 use crate::error::Error;
-#[cfg(feature = "ndarray")]
-use crate::error::ErrorKind;
 use crate::memory::ages::Ages;
 use crate::memory::coding::paths_of_entries;
 use crate::memory::ghosts::planes::Planar;
@@ -357,11 +356,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Touch::new(&self.tracker, region, mode)
     }
 
-    /// Whether ghosts between its regions have values: not where it lies in a file. True of one region.
-    fn has_ghosts_between(&self) -> bool {
-        self.storage.backing().is_none() || self.regions() == 1
-    }
-
     /// Waits until the host may read all values.
     #[track_caller]
     fn wait_to_read(&self) -> Result<(), Error> {
@@ -376,24 +370,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     fn wait_to_replace(&self) -> Result<(), Error> {
         self.acc.wait(&[self.touch(None, Mode::Overwrite)])
-    }
-
-    /// Waits until the host may read, or write too, one region.
-    #[cfg(feature = "ndarray")]
-    #[track_caller]
-    fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
-        let mode = if write { Mode::Update } else { Mode::Read };
-        if self.storage.backing().is_some() {
-            return Err(Error::new(
-                ErrorKind::Argument,
-                format!("view region {region} of an array of {}", T::TYPE),
-                "values that lie in a file (`backed_by`), not in memory",
-                "use `read_box` and `write_box`, or for ghosts `read_grown_box` and `write_grown_box`",
-            ));
-        }
-        self.acc.wait(&[self.touch(Some(region), mode)])?;
-        self.storage.warn();
-        Ok(())
     }
 }
 

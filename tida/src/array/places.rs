@@ -239,14 +239,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ///
     /// # Errors
     /// The rank that has it.
-    pub(super) fn check_here(&self, part: usize, what: impl FnOnce() -> String) -> Result<(), Error> {
+    pub(super) fn check_here(&self, part: usize, what: &dyn Fn() -> String) -> Result<(), Error> {
         if self.acc.world().is_none() || self.parts_here().contains(&part) {
             return Ok(());
         }
-        let found = format!("that it lies on rank {}, and this is rank {}", self.acc.rank_of(part), self.acc.rank());
-        let advice =
-            "go over the tiles of the array, which are those of this rank; `read_box` gives all ranks the values";
-        Err(Error::new(ErrorKind::Ranks, what(), found, advice))
+        Err(lies_elsewhere(&self.acc, part, what()))
     }
 
     /// That this rank has all of a box; `tried` says what the caller wants of it.
@@ -256,7 +253,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub(super) fn check_box_here(&self, cells: &GridBox<D>, tried: &str) -> Result<(), Error> {
         let parts = self.owners().iter().enumerate();
         parts.filter(|(_, part)| part.layout.owned.overlaps(cells)).try_for_each(|(number, _)| {
-            self.check_here(number, || format!("{tried} in the box {:?}..{:?}", cells.lo, cells.hi))
+            self.check_here(number, &|| format!("{tried} in the box {:?}..{:?}", cells.lo, cells.hi))
         })
     }
 
@@ -400,6 +397,13 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         (array.parts, array.placed) = (parts, Some(Arc::new(placed)));
         Ok(array)
     }
+}
+
+/// The error of who wants a part that another rank has.
+fn lies_elsewhere(acc: &TileAcc, part: usize, tried: String) -> Error {
+    let found = format!("that it lies on rank {}, and this is rank {}", acc.rank_of(part), acc.rank());
+    let advice = "go over the tiles of the array, which are those of this rank; `read_box` gives all ranks the values";
+    Error::new(ErrorKind::Ranks, tried, found, advice)
 }
 
 fn too_large() -> Error {

@@ -124,7 +124,7 @@ impl<const D: usize> Piece<D> {
         };
         // A disk is no faster for several threads.
         let bytes = field.bytes();
-        let get = |slab: &Layout<D>, storage: &Storage, _: usize, part: GridBox<4>| {
+        let mut get = |slab: &Layout<D>, storage: &Storage, _: usize, part: GridBox<4>| {
             let values = Values { layout: slab, storage, components: &components };
             for (row, first) in rows(&self.cells, &part) {
                 // SAFETY: as above, of the slab.
@@ -133,7 +133,7 @@ impl<const D: usize> Piece<D> {
             Ok(())
         };
         // SAFETY: as above.
-        unsafe { each_slab((layout, storage, backing), &layout.parts(&self.cells), false, get) }
+        unsafe { each_slab((layout, storage, backing), &layout.parts(&self.cells), false, &mut get) }
     }
 }
 
@@ -294,11 +294,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return self.write_parts_field(&cells, field, bytes);
         }
         // The other fields, and cells of the same regions, keep what they have.
-        self.acc.wait(&self.touches(&self.owned(&cells), |_| Mode::Update))?;
+        self.acc.wait(&self.touches(&self.owned(&cells), &|_| Mode::Update))?;
         self.tracker.ages.cells_written();
         if let Some(backing) = self.storage.backing() {
             let mut saturated = 0;
-            let set = |slab: &Layout<D>, storage: &Storage, _: usize, part: GridBox<4>| {
+            let mut set = |slab: &Layout<D>, storage: &Storage, _: usize, part: GridBox<4>| {
                 let values = Values { layout: slab, storage, components: &components };
                 for (row, first) in rows(&cells, &part) {
                     // SAFETY: as below, of the slab.
@@ -307,7 +307,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
                 Ok(())
             };
             // SAFETY: as below.
-            unsafe { each_slab((&self.layout, &self.storage, backing), &self.owned(&cells), true, set)? };
+            unsafe { each_slab((&self.layout, &self.storage, backing), &self.owned(&cells), true, &mut set)? };
             return self.saturate(saturated);
         }
         let values = Values { layout: &self.layout, storage: &self.storage, components: &components };

@@ -4,12 +4,16 @@ use std::panic::Location;
 
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dim, Dimension, IxDyn, ShapeBuilder};
 
+use tida_kernels::element::ScalarType;
+
 use super::TileArray;
 use super::host::reserve;
+use super::untyped::Untyped;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::coding::Coding;
 use crate::memory::element::{Element, ScalarElement};
+use crate::memory::tracker::Mode;
 
 impl<T: ScalarElement, const D: usize> TileArray<T, D>
 where
@@ -229,21 +233,22 @@ where
         f: impl FnOnce(ArrayView<'_, S, Dim<[usize; D]>>) -> R,
     ) -> Result<R, Error> {
         if let Some((number, of_part)) = self.part_of(region) {
-            self.check_here(number, || format!("view region {region}"))?;
+            self.check_here(number, &|| format!("view region {region}"))?;
             self.start_all()?;
             return self.parts[number].view(of_part, component, part, f);
         }
-        let plane = self.plane::<S>(region, component, part)?;
-        self.wait_for_region(region, false)?;
+        let array = self.untyped();
+        let plane = array.plane(region, (component, S::SCALAR), part)?;
+        array.wait_for_region(region, false)?;
         if let Some(coding) = self.layout.codes() {
-            let values = plane.decoded(coding)?;
-            let view = ArrayViewD::from_shape(IxDyn(&plane.extent), &values).map_err(rank)?;
+            let values = decoded::<S>(&plane, coding)?;
+            let view = ArrayViewD::from_shape(IxDyn(plane.extent()), &values).map_err(rank)?;
             return Ok(f(view.into_dimensionality().map_err(rank)?));
         }
-        let shape = IxDyn(&plane.extent).strides(IxDyn(&plane.strides));
+        let shape = IxDyn(plane.extent()).strides(IxDyn(plane.strides()));
         // SAFETY: the box lies in the region's memory, of which `first` is the low corner; what was recorded to write
         // it has run, and nothing more can be recorded while `self` is borrowed.
-        let view = unsafe { ArrayViewD::from_shape_ptr(shape, plane.first) };
+        let view = unsafe { ArrayViewD::from_shape_ptr(shape, plane.first.cast::<S>()) };
         Ok(f(view.into_dimensionality().map_err(rank)?))
     }
 
@@ -256,7 +261,7 @@ where
         f: impl FnOnce(ArrayViewMut<'_, S, Dim<[usize; D]>>) -> R,
     ) -> Result<R, Error> {
         if let Some((number, of_part)) = self.part_of(region) {
-            self.check_here(number, || format!("view region {region}"))?;
+            self.check_here(number, &|| format!("view region {region}"))?;
             if self.is_everywhere() {
                 self.shared_call("a view to change values", Location::caller());
             }
@@ -265,40 +270,62 @@ where
             self.spread(Some(region), part == Part::Grown)?;
             return Ok(given);
         }
-        let plane = self.plane::<S>(region, component, part)?;
-        self.wait_for_region(region, true)?;
+        let array = self.untyped();
+        let plane = array.plane(region, (component, S::SCALAR), part)?;
+        array.wait_for_region(region, true)?;
         self.tracker.ages.cells_written();
         if part == Part::Grown {
             self.tracker.ages.ghosts_overwritten(true);
         }
         if let Some(coding) = self.layout.codes() {
-            let mut values = plane.decoded(coding)?;
-            let view = ArrayViewMutD::from_shape(IxDyn(&plane.extent), &mut values).map_err(rank)?;
+            let mut values = decoded::<S>(&plane, coding)?;
+            let view = ArrayViewMutD::from_shape(IxDyn(plane.extent()), &mut values).map_err(rank)?;
             let given = f(view.into_dimensionality().map_err(rank)?);
-            self.saturate(plane.encode(coding, &values))?;
+            // SAFETY: one value for each code of the plane, which no one else accesses.
+            self.saturate(unsafe { plane.encode(coding, values.as_ptr().cast()) })?;
             return Ok(given);
         }
-        let shape = IxDyn(&plane.extent).strides(IxDyn(&plane.strides));
+        let shape = IxDyn(plane.extent()).strides(IxDyn(plane.strides()));
         // SAFETY: as for `view`, and `self` is the only handle of the memory once recorded work has run.
-        let view = unsafe { ArrayViewMutD::from_shape_ptr(shape, plane.first) };
+        let view = unsafe { ArrayViewMutD::from_shape_ptr(shape, plane.first.cast::<S>()) };
         let given = f(view.into_dimensionality().map_err(rank)?);
         if let Some(coding) = self.layout.rounds() {
-            self.saturate(plane.round(coding))?;
+            // SAFETY: no one else accesses the plane.
+            self.saturate(unsafe { plane.round(coding) })?;
         }
         Ok(given)
     }
+}
+
+impl<const D: usize> Untyped<'_, D> {
+    /// Waits until the host may read, or write too, one region.
+    #[track_caller]
+    fn wait_for_region(&self, region: usize, write: bool) -> Result<(), Error> {
+        let mode = if write { Mode::Update } else { Mode::Read };
+        if self.storage.backing().is_some() {
+            return Err(Error::new(
+                ErrorKind::Argument,
+                format!("view region {region} of an array of {}", self.element),
+                "values that lie in a file (`backed_by`), not in memory",
+                "use `read_box` and `write_box`, or for ghosts `read_grown_box` and `write_grown_box`",
+            ));
+        }
+        self.acc.wait(&[self.touch(Some(region), mode)])?;
+        self.storage.warn();
+        Ok(())
+    }
 
     /// Where a box of one component of a region lies.
-    fn plane<S: ScalarElement>(&self, region: usize, component: usize, part: Part) -> Result<Plane<S, D>, Error> {
-        let tried = || format!("view component {component} of region {region} as {}", S::SCALAR.name());
+    fn plane(&self, region: usize, (component, scalar): (usize, ScalarType), part: Part) -> Result<Plane, Error> {
+        let tried = || format!("view component {component} of region {region} as {}", scalar.name());
         let Some(r) = self.layout.regions.get(region) else {
             let found = format!("{} regions", self.layout.regions.len());
             return Err(Error::new(ErrorKind::Argument, tried(), found, "count regions from 0"));
         };
-        let types = T::TYPE.component_types();
-        if types.get(component) != Some(&S::SCALAR) {
+        let types = self.element.component_types();
+        if types.get(component) != Some(&scalar) {
             let names: Vec<_> = types.iter().map(|t| t.name()).collect();
-            let found = format!("components [{}] of {}", names.join(", "), T::TYPE);
+            let found = format!("components [{}] of {}", names.join(", "), self.element);
             return Err(Error::new(ErrorKind::Argument, tried(), found, "name a component by its number and type"));
         }
         let cells: GridBox<D> = match part {
@@ -308,10 +335,13 @@ where
         let before: usize = types[..component].iter().map(|t| t.size()).sum();
         let (before, size) = match self.layout.codes() {
             Some(coding) => (coding.before(component).0, coding.code_size(component)),
-            None => (before, size_of::<S>()),
+            None => (before, scalar.size()),
         };
-        let first = self.storage.base(region).wrapping_add(r.cells * before + r.position(cells.lo) * size).cast();
-        Ok(Plane { first, component, extent: cells.extent(), strides: r.strides })
+        let first = self.storage.base(region).wrapping_add(r.cells * before + r.position(cells.lo) * size);
+        let mut strides = [0; 4];
+        strides[4 - D..].copy_from_slice(&r.strides);
+        let cells = cells.widen();
+        Ok(Plane { first, axes: D, component, size: scalar.size(), extent: cells.extent(), strides })
     }
 }
 
@@ -322,63 +352,91 @@ enum Part {
     Grown,
 }
 
-/// A box of one component.
-struct Plane<S, const D: usize> {
+/// A box of one component, whatever its type and the number of axes: of the four axes here, the last ones are the
+/// array's.
+struct Plane {
     /// Its first value, or code.
-    first: *mut S,
+    first: *mut u8,
+    axes: usize,
     component: usize,
-    extent: [usize; D],
-    strides: [usize; D],
+    /// Bytes of a value.
+    size: usize,
+    extent: [usize; 4],
+    strides: [usize; 4],
 }
 
-impl<S: ScalarElement, const D: usize> Plane<S, D> {
+impl Plane {
+    /// Cells along each axis of the array.
+    fn extent(&self) -> &[usize] {
+        &self.extent[4 - self.axes..]
+    }
+
+    /// Values from one cell to the next along each axis of the array.
+    fn strides(&self) -> &[usize] {
+        &self.strides[4 - self.axes..]
+    }
+
     /// Calls `f` with where each row starts, of codes or values of so many bytes, the number of the row's first value,
     /// and the length of rows.
-    fn rows(&self, size: usize, mut f: impl FnMut(*mut u8, usize, usize)) {
-        let length = self.extent[D - 1];
-        let cells = GridBox { lo: [0; D], hi: self.extent.map(|n| n as i64) };
+    fn rows(&self, size: usize, f: &mut dyn FnMut(*mut u8, usize, usize)) {
+        let length = self.extent[3];
+        let cells = GridBox { lo: [0; 4], hi: self.extent.map(|n| n as i64) };
         for (row, at) in cells.rows().enumerate() {
-            let position: usize = (0..D).map(|d| at[d] as usize * self.strides[d]).sum();
-            f(self.first.cast::<u8>().wrapping_add(position * size), row * length, length);
+            let position: usize = (0..4).map(|d| at[d] as usize * self.strides[d]).sum();
+            f(self.first.wrapping_add(position * size), row * length, length);
         }
     }
 
-    /// The values of its codes, row by row.
-    fn decoded(&self, coding: &Coding) -> Result<Vec<S>, Error> {
-        let count = self.extent.iter().product();
-        let mut values: Vec<S> = Vec::new();
-        reserve(&mut values, count)?;
-        let out = values.as_mut_ptr();
-        self.rows(coding.code_size(self.component), |codes, first, length| {
-            // SAFETY: the row lies in the region's memory, which no one writes; there is room for all rows.
-            unsafe { coding.decode(self.component, codes, out.add(first).cast(), length) };
+    /// Puts the values of its codes to `out`, row by row.
+    ///
+    /// # Safety
+    /// No one writes the region's memory; `out` has room for one value of the component for each cell.
+    unsafe fn decode(&self, coding: &Coding, out: *mut u8) {
+        self.rows(coding.code_size(self.component), &mut |codes, first, length| {
+            // SAFETY: the row lies in the region's memory; the rest is the caller's promise.
+            unsafe { coding.decode(self.component, codes, out.add(first * self.size), length) };
         });
-        // SAFETY: every row was written, with values of a float or what the plane itself held.
-        unsafe { values.set_len(count) };
-        Ok(values)
     }
 
     /// Sets its codes to those of values; gives how many saturated.
-    fn encode(&self, coding: &Coding, values: &[S]) -> u64 {
+    ///
+    /// # Safety
+    /// No one else accesses the region's memory; `values` has one value of the component for each cell.
+    unsafe fn encode(&self, coding: &Coding, values: *const u8) -> u64 {
         let mut saturated = 0;
-        self.rows(coding.code_size(self.component), |codes, first, length| {
-            if let Some(row) = values.get(first..first + length) {
-                // SAFETY: the row lies in the region's memory, which no one else accesses.
-                saturated += unsafe { coding.encode(self.component, row.as_ptr().cast(), codes, length) };
-            }
+        self.rows(coding.code_size(self.component), &mut |codes, first, length| {
+            // SAFETY: the row lies in the region's memory; the rest is the caller's promise.
+            saturated += unsafe { coding.encode(self.component, values.add(first * self.size), codes, length) };
         });
         saturated
     }
 
     /// Rounds its values; gives how many saturated.
-    fn round(&self, coding: &Coding) -> u64 {
+    ///
+    /// # Safety
+    /// No one else accesses the region's memory.
+    unsafe fn round(&self, coding: &Coding) -> u64 {
         let mut saturated = 0;
-        self.rows(size_of::<S>(), |values, _, length| {
-            // SAFETY: the row lies in the region's memory, which no one else accesses.
+        self.rows(self.size, &mut |values, _, length| {
+            // SAFETY: the row lies in the region's memory, which is the caller's.
             saturated += unsafe { coding.round(self.component, values, length) };
         });
         saturated
     }
+}
+
+/// The values of a plane's codes, row by row. `S` is the type of its component.
+fn decoded<S: ScalarElement>(plane: &Plane, coding: &Coding) -> Result<Vec<S>, Error> {
+    let count = plane.extent.iter().product();
+    let mut values: Vec<S> = Vec::new();
+    reserve(&mut values, count)?;
+    // SAFETY: nothing recorded writes the region while its array is borrowed; there is room for all rows. Every one is
+    // written, with values of a float or what the plane itself held.
+    unsafe {
+        plane.decode(coding, values.as_mut_ptr().cast());
+        values.set_len(count);
+    }
+    Ok(values)
 }
 
 fn rank(e: ndarray::ShapeError) -> Error {

@@ -350,11 +350,18 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
         }
         // (The copy is for the compiler to take apart: it would not if another function saw it.)
         let copy = &*copied(views);
-        let regions = const { V::WHOLE } && !copy.are_alone();
+        // (Asked of a constant, so that other kernels have no such loop, not even one that never runs.)
+        if const { V::WHOLE } && !copy.are_alone() {
+            if !out.is_null() {
+                // SAFETY: `Run::new` asked for room for every cell of the box.
+                unsafe { rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass) };
+                pass.has_run();
+            }
+            return;
+        }
         if let Some(combine) = combine
             // (Known as the kernel is built: others have no loop over segments, of which none would run.)
             && const { size_of::<R>() > 0 && matches!(V::WAY, Way::Any) && W::PLAIN && !V::CHECKED }
-            && !regions
             && !to.is_null()
         {
             // SAFETY: `Run::folding` asked for room for every segment.
@@ -367,13 +374,11 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
         }
         // SAFETY: `Run::new` asked for room for every cell of the box.
         unsafe {
-            match regions {
-                true => rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass),
-                // A row may read the row before it: compared for all rows at once, addresses overlap.
-                false if const { V::WAY.is_ordered() } && pass.compares::<W, V, D>(&cells) => {
-                    rows::<W, _, _, D, true>(copy, &cell, cells, out, pass)
-                }
-                false => rows::<W, _, _, D, false>(copy, &cell, cells, out, pass),
+            // A row may read the row before it: compared for all rows at once, addresses overlap.
+            if const { V::WAY.is_ordered() } && pass.compares::<W, V, D>(&cells) {
+                rows::<W, _, _, D, true>(copy, &cell, cells, out, pass)
+            } else {
+                rows::<W, _, _, D, false>(copy, &cell, cells, out, pass)
             }
         }
         pass.has_run();

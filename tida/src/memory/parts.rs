@@ -127,6 +127,9 @@ pub(crate) struct OnTheWay {
     _array: Arc<Memory>,
 }
 
+/// Is given the parts of a batch, and the address where they lie packed.
+type OfBatch<'a> = &'a mut dyn FnMut(&[PackedBox], *mut u8);
+
 /// A batch, and what brings it home.
 pub(crate) type Sent = (Batch, OnTheWay);
 
@@ -324,7 +327,7 @@ impl Storage {
         device: &DeviceCore,
         array: Array<'_>,
         boxes: &[OfRegion],
-        mut take: impl FnMut(&[PackedBox], *mut u8),
+        take: OfBatch<'_>,
     ) -> Result<Vec<OfRegion>, Error> {
         let (memory, there, mut here) = self.parted(boxes);
         let Some(memory) = memory else { return Ok(here) };
@@ -431,7 +434,7 @@ impl Storage {
         device: &DeviceCore,
         array: Array<'_>,
         boxes: &[OfRegion],
-        mut give: impl FnMut(&[PackedBox], *mut u8),
+        give: OfBatch<'_>,
     ) -> Result<Vec<(OfRegion, bool)>, Error> {
         let (_, held) = self.held(boxes.iter().map(|(region, _)| *region));
         let (mut there, mut here) = (Vec::new(), Vec::new());

@@ -17,7 +17,7 @@ const GRAIN: usize = 1 << 14;
 
 /// Calls `f` with the start and the length of every row of `cells`, long rows in pieces, on the threads of the pool
 /// that it is called in.
-pub(crate) fn each_row<const D: usize>(cells: &GridBox<D>, f: impl Fn([i64; D], usize) + Sync) {
+pub(crate) fn each_row<const D: usize>(cells: &GridBox<D>, f: &(dyn Fn([i64; D], usize) + Sync)) {
     let rows = cells.row_count();
     if rows == 0 {
         return;
@@ -39,12 +39,12 @@ pub(crate) fn each_row<const D: usize>(cells: &GridBox<D>, f: impl Fn([i64; D], 
 pub(crate) fn each_owned_row<const D: usize>(
     layout: &Layout<D>,
     cells: &GridBox<D>,
-    f: impl Fn(usize, [i64; D], usize) + Sync,
+    f: &(dyn Fn(usize, [i64; D], usize) + Sync),
 ) {
     let regions: Vec<usize> = layout.owners(cells).collect();
     parallel::each(regions.len(), 1, &|n| {
         let r = regions[n];
-        each_row(&layout.regions[r].valid.intersect(cells), |at, length| f(r, at, length));
+        each_row(&layout.regions[r].valid.intersect(cells), &|at, length| f(r, at, length));
     });
 }
 

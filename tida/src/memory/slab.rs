@@ -124,6 +124,9 @@ impl<const D: usize> Layout<D> {
     }
 }
 
+/// Is given a slab as the layout and the memory of an array, with the number of a box and the cells of it there.
+type OfSlab<'a, const D: usize> = &'a mut dyn FnMut(&Layout<D>, &Storage, usize, GridBox<4>) -> Result<(), Error>;
+
 /// Calls `f` with each slab that has a part of these boxes: as the layout and the memory of an array, with the number
 /// of the box and the cells of it. If they are changed, the file has them after that.
 ///
@@ -137,7 +140,7 @@ pub(crate) unsafe fn each_slab<const D: usize>(
     (layout, storage, backing): (&Layout<D>, &Storage, &Backing),
     parts: &[OfRegion],
     change: bool,
-    mut f: impl FnMut(&Layout<D>, &Storage, usize, GridBox<4>) -> Result<(), Error>,
+    f: OfSlab<'_, D>,
 ) -> Result<(), Error> {
     let (axis, element) = (4 - D, &layout.element);
     for (number, (region, cells)) in parts.iter().enumerate().filter(|(_, (_, cells))| !cells.is_empty()) {

@@ -166,7 +166,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         let all = Mutex::new(vec![Extremes::NONE; types.len()]);
         let domain = GridBox { lo: [0; D], hi: self.shape().map(|n| n as i64) };
         acc.install(&|| {
-            each_row(&domain, |at, length| {
+            each_row(&domain, &|at, length| {
                 let (mut values, mut row) = (Values::<T>::new(), vec![Extremes::NONE; types.len()]);
                 for first in (0..length).step_by(CHUNK) {
                     let n = CHUNK.min(length - first);

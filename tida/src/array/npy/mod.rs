@@ -209,14 +209,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             // `self` is borrowed.
             return unsafe { values.write(file, &domain) }.map_err(failed);
         };
-        let write = |slab: &Layout<D>, storage: &Storage, _: usize, cells: GridBox<4>| {
+        let mut write = |slab: &Layout<D>, storage: &Storage, _: usize, cells: GridBox<4>| {
             let values = Values { layout: slab, storage, components: &part.components };
             // SAFETY: as above, of the slab.
             unsafe { values.write(file, &narrow(&cells)) }.map_err(failed)
         };
         // Slabs come in the order of the file.
         // SAFETY: as above.
-        unsafe { each_slab((&self.layout, &self.storage, backing), &self.owned(&domain), false, write) }
+        unsafe { each_slab((&self.layout, &self.storage, backing), &self.owned(&domain), false, &mut write) }
     }
 
     /// Checks that `length` bytes that start with these can be one of the array's `.npy` files.
@@ -307,14 +307,14 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             return self.saturate(saturated.map_err(failed)?);
         };
         let mut saturated = 0;
-        let read = |slab: &Layout<D>, storage: &Storage, _: usize, cells: GridBox<4>| {
+        let mut read = |slab: &Layout<D>, storage: &Storage, _: usize, cells: GridBox<4>| {
             let values = Values { layout: slab, storage, components: &part.components };
             // SAFETY: as above, of the slab.
             saturated += unsafe { values.read(file, &narrow(&cells), order) }.map_err(failed)?;
             Ok(())
         };
         // SAFETY: as above.
-        unsafe { each_slab((&self.layout, &self.storage, backing), &self.owned(&domain), true, read)? };
+        unsafe { each_slab((&self.layout, &self.storage, backing), &self.owned(&domain), true, &mut read)? };
         self.saturate(saturated)
     }
 
