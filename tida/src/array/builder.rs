@@ -2,33 +2,20 @@
 
 mod boundaries;
 mod found;
+mod spec;
 
 use std::sync::Arc;
 
-use tida_kernels::codec::{Codec, Format, Refused};
-use tida_kernels::scalar::Value;
+use tida_kernels::codec::Format;
 
 use super::TileArray;
-use super::places::{block, share, share_as};
-use super::strips::half_periodic;
 use crate::acc::TileAcc;
-use crate::error::{Error, ErrorKind};
-use crate::memory::ages::Ages;
-use crate::memory::coding::{Coding, Compress, Saturation, paths};
+use crate::error::Error;
+use crate::memory::coding::{Compress, Saturation};
 use crate::memory::element::Element;
-use crate::memory::ghosts::planes::{Planar, planar};
-use crate::memory::ghosts::regions::regional;
-use crate::memory::layout::{Boundaries, Boundary, Centering, Cuts, Layout, LayoutError};
-use crate::memory::row::Row;
-use crate::memory::rows::Shared;
-use crate::memory::storage::Storage;
-use crate::parallel;
-use crate::ranks::not_on_ranks;
-
-/// Largest number of cells along an axis.
-const LONGEST: usize = 1 << 40;
-/// Cuts of the last axis fall on multiples of this many cells.
-pub(super) const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
+use crate::memory::layout::{Boundary, Centering, Cuts};
+pub(super) use spec::SEGMENT;
+use spec::{Partition, Spec};
 
 /// What can be given as ghost widths, in cells: one number for all faces, one for each axis, or `[low, high]` for each
 /// axis.
@@ -81,15 +68,6 @@ pub enum Side {
     High,
 }
 
-/// How the domain is asked to be cut.
-#[derive(Clone, Copy, Debug)]
-enum Partition<const D: usize> {
-    Count([usize; D]),
-    Size([usize; D]),
-    /// So many, or one along axes where each would have fewer cells than this.
-    UpTo([usize; D], [usize; D]),
-}
-
 /// Builds a [`TileArray`]; made by [`TileArray::builder`].
 ///
 /// By default an array is one region without ghosts, cell-centred, with open boundaries, and each value as it is. A
@@ -106,52 +84,22 @@ enum Partition<const D: usize> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct TileArrayBuilder<T: Element, const D: usize> {
-    cells: [usize; D],
-    partition: Partition<D>,
-    /// Where another array is cut, if this one is to be cut there.
-    cut_at: Option<Arc<Cuts<D>>>,
-    ghost: [[usize; 2]; D],
-    centering: [Centering; D],
     boundaries: [[Boundary<T>; 2]; D],
-    /// Those of some components: the field, the axis, the side.
-    field_boundaries: Vec<(String, usize, Side, Boundary<T>)>,
-    /// An axis that was given a boundary, and that the array does not have.
-    no_axis: Option<usize>,
-    /// The format of all components, and those of some fields.
-    format: Format,
-    fields: Vec<(String, Format)>,
-    saturation: Saturation,
-    compress: Compress,
-    /// Cells of the first axis on each place, if that was said.
-    distribution: Option<Vec<usize>>,
-    everywhere: bool,
-    overlap: usize,
+    /// Those of some components, for each field that `spec` says has one.
+    field_boundaries: Vec<Boundary<T>>,
+    /// All else.
+    spec: Spec<D>,
 }
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     pub(super) fn new(cells: [usize; D]) -> Self {
-        TileArrayBuilder {
-            cells,
-            partition: Partition::Count([1; D]),
-            cut_at: None,
-            ghost: [[0; 2]; D],
-            centering: [Centering::Cell; D],
-            boundaries: [[Boundary::Open; 2]; D],
-            field_boundaries: Vec::new(),
-            no_axis: None,
-            format: Format::Raw,
-            fields: Vec::new(),
-            saturation: Saturation::default(),
-            compress: Compress::default(),
-            distribution: None,
-            everywhere: false,
-            overlap: 0,
-        }
+        let (boundaries, field_boundaries) = ([[Boundary::Open; 2]; D], Vec::new());
+        TileArrayBuilder { boundaries, field_boundaries, spec: Spec::new(cells, T::TYPE) }
     }
 
     /// Cuts the domain where another array of the same cells is cut.
     pub(super) fn cut_at(mut self, cuts: &Arc<Cuts<D>>) -> Self {
-        self.cut_at = Some(cuts.clone());
+        self.spec.cut_at = Some(cuts.clone());
         self
     }
 
@@ -167,7 +115,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn regions(mut self, regions: [usize; D]) -> Self {
-        self.partition = Partition::Count(regions);
+        self.spec.partition = Partition::Count(regions);
         self
     }
 
@@ -183,7 +131,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn region_size(mut self, size: [usize; D]) -> Self {
-        self.partition = Partition::Size(size);
+        self.spec.partition = Partition::Size(size);
         self
     }
 
@@ -203,7 +151,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn regions_at_most(mut self, regions: [usize; D], least: [usize; D]) -> Self {
-        self.partition = Partition::UpTo(regions, least);
+        self.spec.partition = Partition::UpTo(regions, least);
         self
     }
 
@@ -219,7 +167,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn ghost(mut self, ghost: impl IntoGhost<D>) -> Self {
-        self.ghost = ghost.into_ghost();
+        self.spec.ghost = ghost.into_ghost();
         self
     }
 
@@ -234,7 +182,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn centering(mut self, centering: [Centering; D]) -> Self {
-        self.centering = centering;
+        self.spec.centering = centering;
         self
     }
 
@@ -259,7 +207,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn storage(mut self, format: Format) -> Self {
-        self.format = format;
+        self.spec.format = format;
         self
     }
 
@@ -281,7 +229,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn field_storage(mut self, field: &str, format: Format) -> Self {
-        self.fields.push((field.to_owned(), format));
+        self.spec.fields.push((field.to_owned(), format));
         self
     }
 
@@ -298,7 +246,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn saturation(mut self, saturation: Saturation) -> Self {
-        self.saturation = saturation;
+        self.spec.saturation = saturation;
         self
     }
 
@@ -315,7 +263,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn compress(mut self, compress: Compress) -> Self {
-        self.compress = compress;
+        self.spec.compress = compress;
         self
     }
 
@@ -335,7 +283,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     pub fn distribute(mut self, cells: impl Into<Vec<usize>>) -> Self {
-        self.distribution = Some(cells.into());
+        self.spec.distribution = Some(cells.into());
         self
     }
 
@@ -364,7 +312,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Errors
     /// Of `build`: a [distribution](TileArrayBuilder::distribute) too.
     pub fn everywhere(mut self) -> Self {
-        self.everywhere = true;
+        self.spec.everywhere = true;
         self
     }
 
@@ -407,7 +355,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Errors
     /// Of `build`: fewer planes than ghosts along the first axis, or more than the thinnest region has; several ranks.
     pub fn overlap(mut self, planes: usize) -> Self {
-        self.overlap = planes;
+        self.spec.overlap = planes;
         self
     }
 
@@ -429,311 +377,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// A shape, cut, ghost width or boundary that cannot be; an element without components, such as `[f64; 0]`; memory
     /// that the system does not have.
     pub fn build(&self, acc: &TileAcc) -> Result<TileArray<T, D>, Error> {
-        if T::TYPE.components() == 0 {
-            let advice = "use an element that holds at least one scalar";
-            return Err(self.error(ErrorKind::Shape, "an element without components", advice));
-        }
-        let mut cuts = match &self.cut_at {
-            Some(cuts) => (**cuts).clone(),
-            None => self.cuts()?,
-        };
-        let layers = if self.everywhere { None } else { self.shared(&mut cuts, acc)? };
-        if let (true, Some(cells)) = (self.everywhere, &self.distribution) {
-            let found = format!("{cells:?} cells for the places, and `.everywhere()`");
-            return Err(self.error(ErrorKind::Argument, found, "leave out one of them"));
-        }
-        self.check_ghost(&cuts)?;
-        let boundaries = self.boundaries()?;
-        let coding = self.coding()?.map(Arc::new);
-        if acc.folder().is_some() && coding.as_ref().is_some_and(|coding| coding.packs()) {
-            let advice = "use `Compress::Device`, whose codes take less of the disk too, or keep arrays in memory";
-            return Err(self.error(ErrorKind::Argument, "`Compress::Link`, where arrays lie in files", advice));
-        }
-        let element = coding.as_ref().map_or(T::TYPE, |coding| coding.element());
-        let layout = Layout::new(Arc::new(cuts), self.centering, self.ghost, &element).map_err(|e| match e {
-            LayoutError::Overflow => self.error(
-                ErrorKind::Shape,
-                "more bytes than an address can count",
-                "use a smaller shape, fewer regions or narrower ghosts",
-            ),
-            LayoutError::Regions => self.error(
-                ErrorKind::Memory,
-                "more regions than fit in memory as a list",
-                "cut the array into fewer regions",
-            ),
-        })?;
-        let layout = layout.coded(coding);
-        if self.everywhere && acc.all_places() > 1 {
-            return TileArray::on_all_places(acc, layout, boundaries);
-        }
-        if let Some(layers) = layers {
-            let is_periodic = |of: &(std::ops::Range<usize>, Boundary<T>)| matches!(of.1, Boundary::Periodic);
-            let ends = boundaries.of(0, 0);
-            if layers.len() > 1 && ends.iter().any(is_periodic) && !ends.iter().all(is_periodic) {
-                let (kind, found, advice) = half_periodic();
-                return Err(self.error(kind, found, advice));
-            }
-            let overlap = self.overlapping(&layout.cuts, layers.len())?;
-            if overlap > 0 && acc.ranks() > 1 {
-                return Err(not_on_ranks(self.tried(), "`.overlap(..)`"));
-            }
-            return TileArray::of_places(acc, layout, boundaries, (&layers, overlap));
-        }
-        let array = TileArray::here(acc, Arc::new(layout), Arc::new(boundaries), &Arc::default())?;
-        self.check_backed(acc, &array.layout, array.tracker.planar().map(|planar| &**planar))?;
-        Ok(array)
-    }
-
-    /// The planes that each of so many places has as cells of others.
-    fn overlapping(&self, cuts: &Cuts<D>, places: usize) -> Result<usize, Error> {
-        if places < 2 || D < 2 || cuts.regions()[1..].iter().any(|count| *count != 1) {
-            return Ok(0);
-        }
-        let (planes, thinnest) = (self.overlap, cuts.thinnest(0));
-        let ghosts = self.ghost[0][0].max(self.ghost[0][1]);
-        if 0 < planes && planes < ghosts {
-            let found = format!("an overlap of {planes} planes, and {ghosts} ghost cells on axis 0");
-            return Err(self.error(ErrorKind::Argument, found, "hold at least as many planes as there are ghosts"));
-        }
-        if planes <= thinnest {
-            return Ok(planes);
-        }
-        let found = format!("an overlap of {planes} planes, where the thinnest region has {thinnest}");
-        Err(self.error(ErrorKind::Argument, found, "hold fewer planes, or cut the first axis into fewer regions"))
-    }
-
-    /// The layers of regions that each place has, if the accelerator has several; cuts finer where that is needed.
-    fn shared(&self, cuts: &mut Cuts<D>, acc: &TileAcc) -> Result<Option<Vec<std::ops::Range<usize>>>, Error> {
-        let (places, block) = (acc.all_places(), block::<D>());
-        let Some(cells) = &self.distribution else {
-            return Ok((places > 1).then(|| share(cuts, places, block)));
-        };
-        let layers = share_as(cuts, cells, places, block).ok_or_else(|| {
-            let found = format!("{cells:?} cells of the first axis for the places, of which there are {places}");
-            let multiples = if block > 1 { format!(", all but the last a multiple of {block}") } else { String::new() };
-            let advice = format!("give each place some, {} in all{multiples}", self.cells[0]);
-            self.error(ErrorKind::Argument, found, advice)
-        })?;
-        Ok((places > 1).then_some(layers))
-    }
-
-    /// Whether an array can lie in a file, if it is to.
-    fn check_backed(&self, acc: &TileAcc, layout: &Layout<D>, planar: Option<&Planar>) -> Result<(), Error> {
-        let (Some(_), Some(device)) = (acc.folder(), &acc.core().device) else { return Ok(()) };
-        let refused = |found: String, advice: &str| Err(self.error(ErrorKind::Argument, found, advice));
-        let counts = layout.cuts.regions();
-        if counts[1..].iter().any(|count| *count != 1) {
-            let found = format!("{counts:?} regions, where arrays lie in files (`backed_by`)");
-            return refused(found, "cut it along its first axis alone, or keep arrays in memory");
-        }
-        if planar.is_some_and(|planar| planar.facts().period.is_some()) {
-            let found = "a first axis that is periodic, where arrays lie in files (`backed_by`)";
-            return refused(found.into(), "let another axis be the first, or keep arrays in memory");
-        }
-        let bytes: u64 = layout.regions.iter().map(|region| (region.cells * layout.element.bytes()) as u64).sum();
-        if planar.is_none() && bytes > device.budget() {
-            let found = format!("{bytes} bytes in one axis, with room for {} in memory", device.budget());
-            return refused(found, "give it a second axis, along which its planes lie, or raise the memory limit");
-        }
-        Ok(())
-    }
-
-    fn error(&self, kind: ErrorKind, found: impl Into<String>, advice: impl Into<String>) -> Error {
-        Error::new(kind, self.tried(), found, advice)
-    }
-
-    fn tried(&self) -> String {
-        format!("build an array of {} with shape {:?}", T::TYPE, self.cells)
-    }
-
-    /// The format of each component, of which these are the paths.
-    fn formats(&self, paths: &[String]) -> Result<Vec<Format>, Error> {
-        let mut formats = vec![self.format; paths.len()];
-        for (field, format) in &self.fields {
-            let mut known = false;
-            for (_, of) in paths.iter().zip(&mut formats).filter(|(path, _)| is_within(path, field)) {
-                (*of, known) = (*format, true);
-            }
-            if !known {
-                let found = format!("a format for the field `{field}`");
-                let mut names: Vec<&str> = paths.iter().map(String::as_str).filter(|path| !path.is_empty()).collect();
-                names.dedup();
-                let advice = match names.is_empty() {
-                    true => "use `.storage(..)`: it is no struct".to_owned(),
-                    false => format!("name one of {}", names.join(", ")),
-                };
-                return Err(self.error(ErrorKind::Argument, found, advice));
-            }
-        }
-        Ok(formats)
-    }
-
-    fn refused(&self, refused: Refused, path: &str) -> Error {
-        let of = if path.is_empty() { String::new() } else { format!(" in the field `{path}`") };
-        self.error(ErrorKind::Argument, refused.found + &of, refused.advice)
-    }
-
-    /// How components are kept, if some are not as they are, or packed for the link.
-    fn coding(&self) -> Result<Option<Coding>, Error> {
-        let (paths, types) = (paths(&T::TYPE), T::TYPE.component_types());
-        let formats = self.formats(&paths)?;
-        let mut codecs = Vec::with_capacity(types.len());
-        for ((ty, format), path) in types.iter().zip(&formats).zip(&paths) {
-            codecs.push(Codec::new(*ty, format).map_err(|refused| self.refused(refused, path))?);
-        }
-        let coded = self.compress == Compress::Link || codecs.iter().any(Option::is_some);
-        Ok(coded.then(|| Coding::new(T::TYPE, formats, codecs, (self.saturation, self.compress))))
-    }
-
-    fn cuts(&self) -> Result<Cuts<D>, Error> {
-        if !(1..=4).contains(&D) {
-            return Err(self.error(ErrorKind::Shape, format!("{D} axes"), "use 1 to 4 axes"));
-        }
-        let mut at: [Vec<i64>; D] = std::array::from_fn(|_| Vec::new());
-        for (axis, cuts) in at.iter_mut().enumerate() {
-            *cuts = self.axis_cuts(axis)?;
-        }
-        Ok(Cuts { cells: self.cells, at })
-    }
-
-    /// Cut positions of one axis, from 0 to its cells.
-    fn axis_cuts(&self, axis: usize) -> Result<Vec<i64>, Error> {
-        let cells = self.cells[axis];
-        if cells == 0 {
-            let found = format!("0 cells on axis {axis}");
-            return Err(self.error(ErrorKind::Shape, found, "give every axis at least one cell"));
-        }
-        if cells > LONGEST {
-            let found = format!("{cells} cells on axis {axis}");
-            return Err(self.error(ErrorKind::Shape, found, format!("use at most {LONGEST} (2^40) cells an axis")));
-        }
-        // The axis is a row of blocks that are not cut.
-        let block = if axis + 1 == D { SEGMENT } else { 1 };
-        let blocks = cells.div_ceil(block);
-        let (regions, size) = match self.partition {
-            Partition::Count(count) => (count[axis], None),
-            Partition::UpTo(most, least) => match most[axis] {
-                many if many > blocks || (many > 1 && cells / many < least[axis]) => (1, None),
-                few => (few, None),
-            },
-            Partition::Size(size) => {
-                let size = size[axis].div_ceil(block);
-                (if size == 0 { 0 } else { blocks.div_ceil(size) }, Some(size))
-            }
-        };
-        if regions == 0 {
-            let what = if size.is_some() { "a region size of 0" } else { "0 regions" };
-            let found = format!("{what} on axis {axis}");
-            return Err(self.error(ErrorKind::Shape, found, "give every axis at least 1"));
-        }
-        if regions > blocks {
-            let found = format!("{regions} regions asked for on axis {axis}, where at most {blocks} are possible");
-            let advice = if block == 1 {
-                "use at most one region a cell"
-            } else {
-                "use at most one region every 64 cells of the last axis: its cuts fall on multiples of 64"
-            };
-            return Err(self.error(ErrorKind::Shape, found, advice));
-        }
-        let mut cuts = Vec::new();
-        cuts.try_reserve_exact(regions + 1).map_err(|_| {
-            let found = format!("{regions} regions on axis {axis}, more than fit in memory as a list");
-            self.error(ErrorKind::Memory, found, "cut the array into fewer regions")
-        })?;
-        cuts.extend((0..=regions).map(|r| {
-            let before = match size {
-                Some(size) => (r as u128 * size as u128).min(blocks as u128),
-                None => r as u128 * blocks as u128 / regions as u128,
-            };
-            (before as usize * block).min(cells) as i64
-        }));
-        Ok(cuts)
-    }
-
-    fn check_ghost(&self, cuts: &Cuts<D>) -> Result<(), Error> {
-        for (axis, ghost) in self.ghost.iter().enumerate() {
-            let (widest, thinnest) = (ghost[0].max(ghost[1]), cuts.thinnest(axis));
-            if widest > thinnest {
-                let found =
-                    format!("{widest} ghost cells on axis {axis}, where the thinnest region has {thinnest} cells");
-                let advice = "use narrower ghosts or fewer regions on that axis";
-                return Err(self.error(ErrorKind::Ghost, found, advice));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether the component of a path is a field of this path, or a part of it.
-fn is_within(path: &str, field: &str) -> bool {
-    !field.is_empty() && path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-impl<T: Element, const D: usize> TileArray<T, D> {
-    /// An array, or a part of one, on one place.
-    ///
-    /// # Errors
-    /// Memory that the system does not have.
-    pub(super) fn here(
-        acc: &TileAcc,
-        layout: Arc<Layout<D>>,
-        boundaries: Arc<Boundaries<T, D>>,
-        ages: &Arc<Ages>,
-    ) -> Result<TileArray<T, D>, Error> {
-        // Where both sides work, each has regions whose ghosts the other may not have.
-        let one_side = acc.core().device.is_some() && !acc.is_hybrid();
-        let row = if one_side { Row::new(&layout, &layout.element).map(Arc::new) } else { None };
-        let regional = regional(&layout, &boundaries);
-        let planar = planar(&layout, &boundaries, regional.as_ref());
-        TileArray::with_memory(acc, (layout.clone(), boundaries), &layout, row, (ages, planar, regional))
-    }
-}
-
-/// Memory for the regions of an array, which on a device lie in a row if there is one.
-///
-/// # Errors
-/// Memory that the system does not have.
-pub(super) fn allocate<const D: usize>(
-    acc: &TileAcc,
-    layout: &Layout<D>,
-    row: Option<Arc<Row>>,
-) -> Result<Storage, Error> {
-    let sizes = layout.regions.iter().map(|r| r.cells * layout.element.bytes());
-    let storage = match acc.folder() {
-        Some(folder) => Storage::backed(folder, sizes)?,
-        None => Storage::new(sizes)?,
-    };
-    let storage = storage.in_row(row).coded(layout.coding.clone());
-    if let Some(coding) = layout.rounds() {
-        acc.install(&|| set_zeros(&storage, layout, coding));
-    }
-    Ok(storage)
-}
-
-/// Sets memory that no one wrote to the values nearest to 0 that formats have, where 0 is none of them.
-fn set_zeros<const D: usize>(storage: &Storage, layout: &Layout<D>, coding: &Coding) {
-    const CHUNK: usize = 1 << 17;
-    for (component, zero) in (0..coding.components()).filter_map(|n| Some((n, coding.zero(n)?))) {
-        parallel::each(layout.regions.len(), 1, &|number| {
-            storage.touch_host(number);
-            let cells = layout.regions[number].cells;
-            let plane = Shared::new(storage.base(number).wrapping_add(cells * coding.before(component).1));
-            parallel::each(cells.div_ceil(CHUNK), 1, &|chunk| {
-                let (first, count) = (chunk * CHUNK, CHUNK.min(cells - chunk * CHUNK));
-                // SAFETY: a part of the component's plane, of memory that no one else knows yet; chunks do not overlap;
-                // zeros are values of any float.
-                unsafe {
-                    match zero {
-                        Value::F32(x) => {
-                            std::slice::from_raw_parts_mut(plane.get().cast::<f32>().add(first), count).fill(x)
-                        }
-                        Value::F64(x) => {
-                            std::slice::from_raw_parts_mut(plane.get().cast::<f64>().add(first), count).fill(x)
-                        }
-                        _ => {}
-                    }
-                }
-            });
-        });
+        let cut = self.spec.cut(acc)?;
+        let boundaries = Arc::new(self.boundaries()?);
+        Ok(TileArray::of_parted(self.spec.made(acc, cut, &boundaries.kinds)?, &boundaries))
     }
 }

@@ -173,7 +173,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub(super) fn write_parts_field(&mut self, cells: &GridBox<D>, field: &Field, bytes: &[u8]) -> Result<(), Error> {
         self.start_all()?;
         let extent = cells.extent();
-        self.each_part_mut(cells, |part, of| {
+        self.each_part_mut(cells, &mut |part, of| {
             let first = position(cells, &extent, of.lo) * field.bytes();
             part.write_box_field(of, field, &bytes[first..first + of.cells() * field.bytes()])
         })

@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use super::TileArray;
+use super::parts::RowValues;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::element::Element;
@@ -29,7 +30,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
         let domain = self.layout.domain();
-        self.write_rows(&domain, &|at: [i64; D], n| {
+        self.write_rows(&domain, &|at: [i64; D], n: usize| {
             let mut index = at.map(|x| x as usize);
             index[D - 1] += n;
             value(index)
@@ -40,7 +41,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     pub(crate) fn fill_here(&mut self, value: T) -> Result<(), Error> {
         let domain = self.layout.domain();
-        self.write_rows(&domain, &|_, _| value)
+        self.write_rows(&domain, &|_: [i64; D], _: usize| value)
     }
 
     /// Whether kernels find the values on a device, or will: those that were recorded put them there. Values that a
@@ -94,7 +95,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         let mut values = Vec::new();
         reserve(&mut values, count)?;
         // Parts are runs of the first axis: what they have follows one another.
-        self.each_part_of(cells, |part, cells| {
+        self.each_part_of(cells, &mut |part, cells| {
             values.extend(part.read_parts(&cells, cells.cells(), &part.owned(&cells))?);
             Ok(())
         })?;
@@ -132,7 +133,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         self.shared_call("write_box", Location::caller());
         self.start_all()?;
         if self.is_parted() {
-            return self.each_part_mut(&cells, |part, cells| part.write_parts(&part.owned(&cells), &value));
+            return self.each_part_mut(&cells, &mut |part, cells| part.write_parts(&part.owned(&cells), &value));
         }
         let boxes = self.owned(&cells);
         self.write_parts(&boxes, &value)
@@ -210,24 +211,20 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Ok(())
     }
 
-    /// Sets the values of all cells: `value(start of a row, position in it)`.
+    /// Sets the values of all cells.
     #[track_caller]
-    pub(super) fn write_rows(
-        &mut self,
-        cells: &GridBox<D>,
-        value: &(impl Fn([i64; D], usize) -> T + Sync),
-    ) -> Result<(), Error> {
+    pub(super) fn write_rows(&mut self, cells: &GridBox<D>, values: &dyn RowValues<T, D>) -> Result<(), Error> {
         self.shared_call("write values", Location::caller());
         self.start_all()?;
         if self.is_parted() {
-            return self.each_part_mut(cells, |part, cells| part.write_rows(&cells, value));
+            return self.each_part_mut(cells, &mut |part, cells| part.write_rows(&cells, values));
         }
         self.wait_to_replace()?;
-        // Before the values, so that a panic of `value` leaves ghosts stale too.
+        // Before the values, so that a panic of `values` leaves ghosts stale too.
         self.tracker.ages.cells_written();
         // SAFETY: the row is in memory, of elements `T`; each row is handed to one thread, and recorded work on the
         // array, of which `self` is the only handle, has run.
-        self.untyped().set_rows(cells, &|row: Row<'_>, at| unsafe { row.set::<T>(|n| value(at, n)) })
+        self.untyped().set_rows(cells, &|row: Row<'_>, at| unsafe { values.set(&row, at) })
     }
 
     /// Counts values that the host wrote and the formats cannot hold.

@@ -1,5 +1,6 @@
 //! Arrays cut into regions with ghost cells.
 
+mod bare;
 mod builder;
 #[cfg(feature = "npz")]
 mod checkpoint;
@@ -46,16 +47,11 @@ use std::sync::Arc;
 
 use crate::acc::TileAcc;
 use crate::error::Error;
-use crate::memory::ages::Ages;
 use crate::memory::coding::paths_of_entries;
-use crate::memory::ghosts::planes::Planar;
-use crate::memory::ghosts::regions::Regional;
 use crate::memory::layout::{Boundaries, Layout};
-use crate::memory::row::Row;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Touch, Tracker};
 use crate::sealed::Sealed;
-use builder::allocate;
 use places::Placed;
 
 /// An array on a grid of `D` axes (1 to 4), cut into regions with ghost cells.
@@ -128,19 +124,6 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// Memory that the system does not have.
     pub fn like(&self) -> Result<TileArray<T, D>, Error> {
         self.like_of(&Arc::default())
-    }
-
-    /// An array whose regions have the memory that `memory` says.
-    fn with_memory(
-        acc: &TileAcc,
-        (layout, boundaries): (Arc<Layout<D>>, Arc<Boundaries<T, D>>),
-        memory: &Layout<D>,
-        row: Option<Arc<Row>>,
-        (ages, planar, regional): (&Arc<Ages>, Option<Arc<Planar>>, Option<Arc<Regional>>),
-    ) -> Result<TileArray<T, D>, Error> {
-        let storage = Arc::new(allocate(acc, memory, row)?);
-        let tracker = Tracker::new(memory, &storage, ages.clone(), planar, regional);
-        Ok(TileArray { acc: acc.clone(), layout, boundaries, storage, tracker, parts: Vec::new(), placed: None })
     }
 
     /// An array of zeros of another element with the same shape, cuts and centring, without ghosts.
@@ -331,8 +314,10 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub fn field_boundaries(&self, field: &str) -> Option<[[Boundary<T>; 2]; D]> {
         let number = paths_of_entries(&T::TYPE).iter().position(|path| path == field)?;
         let mut faces = self.boundaries.faces;
-        for other in self.boundaries.others.iter().filter(|other| other.components.contains(&number)) {
-            faces[other.axis][other.side] = other.boundary;
+        for (other, boundary) in self.boundaries.kinds.others.iter().zip(&self.boundaries.others) {
+            if other.components.contains(&number) {
+                faces[other.axis][other.side] = *boundary;
+            }
         }
         Some(faces)
     }
@@ -360,7 +345,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     #[track_caller]
     fn wait_to_read(&self) -> Result<(), Error> {
         self.start_all()?;
-        self.each_part_of(&self.domain(), |part, _| part.wait_to_read())?;
+        self.each_part_of(&self.domain(), &mut |part, _| part.wait_to_read())?;
         self.acc.wait(&[self.touch(None, Mode::Read)])?;
         self.storage.warn();
         Ok(())

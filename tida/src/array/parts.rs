@@ -10,6 +10,23 @@ use crate::memory::parts::OfRegion;
 use crate::memory::rows::{Row, Shared};
 use crate::memory::tracker::{Mode, Touch};
 
+/// The values of a box: of each row that starts at a cell, one for each position in it. So what writes arrays is
+/// compiled once for each element, and not for each closure.
+pub(super) trait RowValues<T, const D: usize>: Sync {
+    /// Sets a row that starts at a cell; gives how many components saturated.
+    ///
+    /// # Safety
+    /// As [`Row::set`], of elements `T`.
+    unsafe fn set(&self, row: &Row<'_>, at: [i64; D]) -> u64;
+}
+
+impl<T: Element, F: Fn([i64; D], usize) -> T + Sync, const D: usize> RowValues<T, D> for F {
+    unsafe fn set(&self, row: &Row<'_>, at: [i64; D]) -> u64 {
+        // SAFETY: the caller's promise.
+        unsafe { row.set::<T>(|n| self(at, n)) }
+    }
+}
+
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// What it is but for its element.
     pub(super) fn untyped(&self) -> Untyped<'_, D> {
@@ -46,15 +63,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         Ok(values)
     }
 
-    /// Sets the values of parts of regions: `value(start of a row, position in it)`.
+    /// Sets the values of parts of regions.
     #[track_caller]
-    pub(super) fn write_parts(
-        &mut self,
-        parts: &[OfRegion],
-        value: &(impl Fn([i64; D], usize) -> T + Sync),
-    ) -> Result<(), Error> {
+    pub(super) fn write_parts(&mut self, parts: &[OfRegion], values: &dyn RowValues<T, D>) -> Result<(), Error> {
         // SAFETY: the row is in memory, of elements `T`; each row is handed to one thread, and recorded work on the
         // array, of which `self` is the only handle, has run.
-        self.untyped().set_parts(parts, &|row: Row<'_>, at| unsafe { row.set::<T>(|n| value(at, n)) })
+        self.untyped().set_parts(parts, &|row: Row<'_>, at| unsafe { values.set(&row, at) })
     }
 }

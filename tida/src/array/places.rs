@@ -14,9 +14,7 @@ use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::ages::Ages;
-use crate::memory::copies::Copies;
 use crate::memory::element::Element;
-use crate::memory::ghosts::borders::StripFault;
 use crate::memory::layout::{Centering, Cuts, Layout};
 use crate::ranks::World;
 
@@ -54,6 +52,60 @@ impl<const D: usize> Placed<D> {
         let parts = self.owners();
         let after = parts.partition_point(|part| part.first <= region);
         parts[..after].last()
+    }
+
+    /// The number of the part that has a region, and the region's number there.
+    fn number_of(&self, region: usize) -> Option<(usize, usize)> {
+        let part = self.part_of(region)?;
+        Some((if self.everywhere { 0 } else { part.place }, region - part.first))
+    }
+
+    /// The numbers of the parts of this rank that have a region, and the region's number there.
+    fn numbers_of(&self, acc: &TileAcc, region: usize) -> Vec<(usize, usize)> {
+        let here = self.parts_here(acc);
+        match self.everywhere {
+            true => here.map(|part| (part, region)).collect(),
+            false => self.number_of(region).into_iter().filter(|(part, _)| here.contains(part)).collect(),
+        }
+    }
+
+    /// The parts of this rank.
+    fn parts_here(&self, acc: &TileAcc) -> Range<usize> {
+        if self.everywhere {
+            return 0..self.parts.len();
+        }
+        let here = acc.places_here();
+        here.start.min(self.parts.len())..here.end.min(self.parts.len())
+    }
+
+    /// What this rank's parts, of the first so many, have of a box, each with the part's number, in the order of rows.
+    fn within(&self, acc: &TileAcc, parts: usize, cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
+        let here = self.parts_here(acc);
+        let numbers = here.start..here.end.min(parts);
+        let parts = numbers.map(|number| (number, self.parts[number].layout.owned.intersect(cells)));
+        parts.filter(|(_, cells)| !cells.is_empty()).collect()
+    }
+
+    /// The part of a box that a rank has: a run of its rows.
+    fn of_rank(&self, acc: &TileAcc, rank: usize, cells: &GridBox<D>) -> GridBox<D> {
+        let parts = self.owners().iter().enumerate().filter(|(number, _)| acc.rank_of(*number) == rank);
+        let parts = parts.map(|(_, part)| part.layout.owned.intersect(cells));
+        let all = parts.filter(|part| !part.is_empty()).reduce(|mut all, part| {
+            all.hi[0] = part.hi[0];
+            all
+        });
+        all.unwrap_or(GridBox { lo: cells.lo, hi: cells.lo })
+    }
+
+    /// The parts that have some of a box, by their numbers.
+    fn with_some_of(&self, cells: &GridBox<D>) -> impl Iterator<Item = usize> {
+        let parts = self.owners().iter().enumerate();
+        parts.filter(|(_, part)| part.layout.owned.overlaps(cells)).map(|(number, _)| number)
+    }
+
+    /// The cells of each part, and those of them that are its own.
+    fn held(&self) -> Vec<[GridBox<D>; 2]> {
+        self.parts.iter().map(|part| [part.layout.owned, part.layout.held]).collect()
     }
 
     /// Cells of the first axis on each place.
@@ -105,6 +157,12 @@ pub(super) fn share_as<const D: usize>(
     Some(ends.windows(2).map(|part| layer(&part[0])..layer(&part[1])).collect())
 }
 
+/// Is given a part and what it has of a box.
+type OfPart<'a, A, const D: usize> = &'a mut dyn FnMut(&A, GridBox<D>) -> Result<(), Error>;
+
+/// The same of a part that is to be changed.
+type OfPartMut<'a, A, const D: usize> = &'a mut dyn FnMut(&mut A, GridBox<D>) -> Result<(), Error>;
+
 impl<T: Element, const D: usize> TileArray<T, D> {
     /// The part on a place; the array itself, if it lies on one. What is everywhere has parts on this rank's places.
     pub(crate) fn on(&self, place: usize) -> &TileArray<T, D> {
@@ -141,17 +199,12 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// The number of the part that has a region, and the region's number there.
     pub(super) fn part_of(&self, region: usize) -> Option<(usize, usize)> {
-        let part = self.placed.as_ref().filter(|_| region < self.regions())?.part_of(region)?;
-        Some((if self.is_everywhere() { 0 } else { part.place }, region - part.first))
+        self.placed.as_ref().filter(|_| region < self.regions())?.number_of(region)
     }
 
     /// The parts of this rank.
     pub(crate) fn parts_here(&self) -> Range<usize> {
-        if self.is_everywhere() {
-            return 0..self.parts.len();
-        }
-        let here = self.acc.places_here();
-        here.start.min(self.parts.len())..here.end.min(self.parts.len())
+        self.placed.as_ref().map_or(0..0, |placed| placed.parts_here(&self.acc))
     }
 
     /// The parts of a box that this rank has, each with the number of the array's part that has it, in the order of
@@ -166,19 +219,13 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     }
 
     fn within(&self, parts: usize, cells: &GridBox<D>) -> Vec<(usize, GridBox<D>)> {
-        let here = self.parts_here();
-        let numbers = here.start..here.end.min(parts);
-        let parts = numbers.map(|number| (number, self.parts[number].layout.owned.intersect(cells)));
-        parts.filter(|(_, cells)| !cells.is_empty()).collect()
+        self.placed.as_ref().map_or_else(Vec::new, |placed| placed.within(&self.acc, parts, cells))
     }
 
     /// The numbers of the parts of this rank that have a region, and the region's number there.
     pub(super) fn parts_of(&self, region: usize) -> Vec<(usize, usize)> {
-        let here = self.parts_here();
-        match self.is_everywhere() && region < self.regions() {
-            true => here.map(|part| (part, region)).collect(),
-            false => self.part_of(region).into_iter().filter(|(part, _)| here.contains(part)).collect(),
-        }
+        let placed = self.placed.as_ref().filter(|_| region < self.regions());
+        placed.map_or_else(Vec::new, |placed| placed.numbers_of(&self.acc, region))
     }
 
     /// The parts of this rank, all cells of which are to be changed, each with that of an array that
@@ -194,9 +241,10 @@ impl<T: Element, const D: usize> TileArray<T, D> {
 
     /// Whether places have parts of the same cells of both arrays.
     pub(crate) fn lies_as(&self, other: &TileArray<T, D>) -> bool {
-        let of = |layout: &Layout<D>| (layout.owned, layout.held);
-        let held = |array: &TileArray<T, D>| array.parts.iter().map(|part| of(&part.layout)).collect::<Vec<_>>();
-        self.is_everywhere() == other.is_everywhere() && held(self) == held(other)
+        match (&self.placed, &other.placed) {
+            (Some(own), Some(other)) => own.everywhere == other.everywhere && own.held() == other.held(),
+            (own, other) => own.is_none() && other.is_none(),
+        }
     }
 
     /// Gives all places of an array that is everywhere what the first one has: the cells of a region, or its ghosts
@@ -215,24 +263,24 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         match region.filter(|_| grown) {
             Some(region) => {
                 let values = first.read_grown_box(region, cells)?;
-                others.iter_mut().try_for_each(|other| other.write_grown_box(region, cells, &values))
+                for other in others {
+                    other.write_grown_box(region, cells, &values)?;
+                }
             }
             None => {
                 let values = first.read_box(cells)?;
-                others.iter_mut().try_for_each(|other| other.write_box(cells, &values))
+                for other in others {
+                    other.write_box(cells, &values)?;
+                }
             }
         }
+        Ok(())
     }
 
     /// The part of a box that a rank has: a run of its rows.
     pub(super) fn of_rank(&self, rank: usize, cells: &GridBox<D>) -> GridBox<D> {
-        let parts = (0..self.owners().len()).filter(|number| self.acc.rank_of(*number) == rank);
-        let parts = parts.map(|number| self.parts[number].layout.owned.intersect(cells));
-        let all = parts.filter(|part| !part.is_empty()).reduce(|mut all, part| {
-            all.hi[0] = part.hi[0];
-            all
-        });
-        all.unwrap_or(GridBox { lo: cells.lo, hi: cells.lo })
+        let nothing = GridBox { lo: cells.lo, hi: cells.lo };
+        self.placed.as_ref().map_or(nothing, |placed| placed.of_rank(&self.acc, rank, cells))
     }
 
     /// That this rank has a part; `what` the caller wants of it.
@@ -251,10 +299,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// The rank that has some of it.
     pub(super) fn check_box_here(&self, cells: &GridBox<D>, tried: &str) -> Result<(), Error> {
-        let parts = self.owners().iter().enumerate();
-        parts.filter(|(_, part)| part.layout.owned.overlaps(cells)).try_for_each(|(number, _)| {
-            self.check_here(number, &|| format!("{tried} in the box {:?}..{:?}", cells.lo, cells.hi))
-        })
+        let Some(placed) = &self.placed else { return Ok(()) };
+        let tried = || format!("{tried} in the box {:?}..{:?}", cells.lo, cells.hi);
+        placed.with_some_of(cells).try_for_each(|number| self.check_here(number, &tried))
     }
 
     /// Says that this rank makes a call that all ranks make, if the array lies on several.
@@ -268,11 +315,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     ///
     /// # Errors
     /// Those of `f`.
-    pub(super) fn each_part_of(
-        &self,
-        cells: &GridBox<D>,
-        mut f: impl FnMut(&TileArray<T, D>, GridBox<D>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    pub(super) fn each_part_of(&self, cells: &GridBox<D>, f: OfPart<'_, TileArray<T, D>, D>) -> Result<(), Error> {
         let failed = self.of_parts(cells).into_iter().filter_map(|(number, cells)| f(&self.parts[number], cells).err());
         Error::earliest(failed).map_or(Ok(()), Err)
     }
@@ -284,7 +327,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub(super) fn each_part_mut(
         &mut self,
         cells: &GridBox<D>,
-        mut f: impl FnMut(&mut TileArray<T, D>, GridBox<D>) -> Result<(), Error>,
+        f: OfPartMut<'_, TileArray<T, D>, D>,
     ) -> Result<(), Error> {
         self.written_on_ranks(cells);
         let parts = self.changed_parts(cells);
@@ -314,88 +357,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             ages.hold_copies(copies.like());
         }
         let parts = self.parts.iter().map(|part| part.like_of(ages)).collect::<Result<Vec<_>, _>>()?;
-        let (planar, regional) = (self.tracker.planar().cloned(), self.tracker.regional().cloned());
-        let of = (self.layout.clone(), self.boundaries.clone());
-        // What lies on several places, or on another rank, has no memory.
-        let is_here = parts.is_empty() && self.storage.regions() > 0;
-        let memory = if is_here { self.layout.clone() } else { Arc::new(self.layout.part(0..0, false)) };
-        let row = self.storage.shared_row();
-        let mut array = TileArray::with_memory(&self.acc, of, &memory, row, (ages, planar, regional))?;
-        (array.parts, array.placed) = (parts, self.placed.clone());
-        Ok(array)
-    }
-
-    /// Puts parts on the places of an accelerator, of these layers of regions each.
-    ///
-    /// # Errors
-    /// Memory that the system does not have.
-    pub(super) fn of_places(
-        acc: &TileAcc,
-        layout: Layout<D>,
-        boundaries: super::Boundaries<T, D>,
-        (layers, overlap): (&[Range<usize>], usize),
-    ) -> Result<TileArray<T, D>, Error> {
-        let (layout, boundaries, ages) = (Arc::new(layout), Arc::new(boundaries), Arc::<Ages>::default());
-        // Without ghosts there is nothing beyond faces, and other arrays of a loop may be periodic.
-        let periodic = boundaries.any(0, 0, |boundary| matches!(boundary, super::Boundary::Periodic))
-            || (overlap > 0 && layout.ghost[0] == [0, 0]);
-        let of_layer = layout.regions.len() / layout.cuts.regions()[0].max(1);
-        let nothing = Arc::new(layout.part(0..0, false));
-        let (mut parts, mut places) = (Vec::new(), Vec::new());
-        let (here, mut regions) = (acc.places_here(), None);
-        for (place, layers) in layers.iter().enumerate() {
-            let part = Layout { part: place, ..layout.part(layers.clone(), periodic) };
-            let layout = Arc::new(part.overlapping(overlap).ok_or_else(too_large)?);
-            let first = layers.start * of_layer;
-            if here.contains(&place) {
-                let acc = &acc.places()[place - here.start];
-                parts.push(TileArray::here(acc, layout.clone(), boundaries.clone(), &ages)?);
-                let start = regions.map_or(first, |regions: Range<usize>| regions.start);
-                regions = Some(start..layers.end * of_layer);
-            } else {
-                let of = (layout.clone(), boundaries.clone());
-                parts.push(TileArray::with_memory(&acc.places()[0], of, &nothing, None, (&ages, None, None))?);
-            }
-            places.push(PartOf { place, layout, first });
-        }
-        let layouts: Vec<_> = places.iter().map(|part| part.layout.clone()).collect();
-        if overlap > 0 {
-            let borders = layouts.iter().map(|part| part.borders[0]).collect();
-            ages.hold_copies(Copies::new(borders, overlap, acc.strip_fault() == Some(StripFault::Deep)));
-        }
-        let routes = Route::all(&layouts, &boundaries, acc.strip_fault());
-        let mut array = TileArray::with_memory(acc, (layout, boundaries), &nothing, None, (&ages, None, None))?;
-        let (here, is_on_ranks) = (regions.unwrap_or(0..0), acc.ranks() > 1);
-        let placed = Placed { parts: places, everywhere: false, routes, here, is_on_ranks };
-        (array.parts, array.placed) = (parts, Some(Arc::new(placed)));
-        Ok(array)
-    }
-
-    /// Puts all of an array on each place of an accelerator: of several ranks, on those of this one.
-    ///
-    /// # Errors
-    /// Memory that the system does not have.
-    pub(super) fn on_all_places(
-        acc: &TileAcc,
-        layout: Layout<D>,
-        boundaries: super::Boundaries<T, D>,
-    ) -> Result<TileArray<T, D>, Error> {
-        let (layout, boundaries, ages) = (Arc::new(layout), Arc::new(boundaries), Arc::default());
-        let here = |acc: &TileAcc| TileArray::here(acc, layout.clone(), boundaries.clone(), &ages);
-        let parts = acc.places().iter().map(here).collect::<Result<Vec<_>, _>>()?;
-        let place = |place: usize| PartOf { place, layout: layout.clone(), first: 0 };
-        let placed = Placed {
-            parts: acc.places_here().map(place).collect(),
-            everywhere: true,
-            routes: Vec::new(),
-            here: 0..layout.regions.len(),
-            is_on_ranks: false,
-        };
-        let nothing = Arc::new(layout.part(0..0, false));
-        let of = (layout.clone(), boundaries.clone());
-        let mut array = TileArray::with_memory(acc, of, &nothing, None, (&ages, None, None))?;
-        (array.parts, array.placed) = (parts, Some(Arc::new(placed)));
-        Ok(array)
+        let bare = self.untyped().like(!parts.is_empty(), &self.layout, ages)?;
+        Ok(TileArray { parts, placed: self.placed.clone(), ..TileArray::of_bare(bare, &self.boundaries) })
     }
 }
 
@@ -404,11 +367,6 @@ fn lies_elsewhere(acc: &TileAcc, part: usize, tried: String) -> Error {
     let found = format!("that it lies on rank {}, and this is rank {}", acc.rank_of(part), acc.rank());
     let advice = "go over the tiles of the array, which are those of this rank; `read_box` gives all ranks the values";
     Error::new(ErrorKind::Ranks, tried, found, advice)
-}
-
-fn too_large() -> Error {
-    let found = "more bytes than an address can count";
-    Error::new(ErrorKind::Shape, "build an array on several places", found, "hold fewer planes (`.overlap(..)`)")
 }
 
 /// Cells at whose multiples the first axis is cut.

@@ -18,10 +18,9 @@ use crate::acc::TileAcc;
 use crate::backend::Memory;
 use crate::error::{Error, ErrorKind};
 use crate::grid::narrow;
-use crate::memory::element::Element;
 use crate::memory::ghosts::borders::{StripFault, strips};
 use crate::memory::ghosts::device::DeviceCopies;
-use crate::memory::layout::{Boundaries, Layout};
+use crate::memory::layout::{Kinds, Layout};
 use crate::memory::node::{Done, Node, Planes, Queue, Work};
 use crate::memory::parts::{Batch, OfRegion, OnTheWay, PackedBox, Sent, packed};
 use crate::memory::rows::Row;
@@ -207,9 +206,9 @@ impl<const D: usize> Strips for Of<D> {
 
 impl Route {
     /// All that the parts of an array give one another.
-    pub(super) fn all<T: Element, const D: usize>(
+    pub(super) fn all<const D: usize>(
         parts: &[Arc<Layout<D>>],
-        boundaries: &Boundaries<T, D>,
+        boundaries: &Kinds<D>,
         fault: Option<StripFault>,
     ) -> Vec<Route> {
         let mut routes = Vec::new();
@@ -509,6 +508,7 @@ pub(super) fn half_periodic() -> (ErrorKind, &'static str, &'static str) {
 mod tests {
     use super::*;
     use crate::grid::GridBox;
+    use crate::memory::element::Element;
 
     #[test]
     fn equal_boxes_of_a_batch_have_a_place_each() {

@@ -257,7 +257,7 @@ fn info<T: Element, const D: usize>(all: &TileArray<T, D>, place: usize) -> ArgI
         acc: &array.acc,
         layout: &array.layout,
         tracker: &array.tracker,
-        open: std::array::from_fn(|axis| [0, 1].map(|side| array.boundaries.is_open(axis, side))),
+        open: array.boundaries.kinds.open(),
         level: None,
         whole: all,
     })

@@ -298,21 +298,24 @@ impl Coding {
         end - self.before[component].0
     }
 
-    /// The bits of each component of a value, as memory holds them.
-    pub fn bits<T: Element>(&self, value: T) -> Vec<u64> {
-        let mut values = Values::<T>::new();
-        values.put(0, value);
-        // SAFETY: a value of each component.
-        (0..self.components())
-            .map(|component| unsafe { self.bits_of(component, values.plane(self.before(component).1)) })
-            .collect()
+    /// The bits of each component of a value, as memory holds them, from those that it [has](component_bits).
+    pub fn bits(&self, value: &[u64]) -> Vec<u64> {
+        let of = |(component, bits): (usize, &u64)| {
+            let mut value = 0u64;
+            // SAFETY: there is room for one value of the component, of 8 bytes at most, which is then there.
+            unsafe {
+                let value: *mut u8 = (&raw mut value).cast();
+                put_low_bits(value, self.size(component), *bits);
+                self.bits_of(component, value)
+            }
+        };
+        value.iter().enumerate().map(of).collect()
     }
 
     /// The bits of one value of a component, as memory holds them. It may change the value.
     ///
     /// # Safety
     /// `value` is one of the component's values, aligned for it.
-    #[inline(never)]
     unsafe fn bits_of(&self, component: usize, value: *mut u8) -> u64 {
         let mut code = 0u64;
         // SAFETY: one value, and room for one of 8 bytes at most.
@@ -345,11 +348,21 @@ unsafe fn list_mut<'a, S>(first: *mut u8, n: usize) -> &'a mut [S] {
 }
 
 /// The bits of each component of a value that is kept as it is.
-pub(super) fn component_bits<T: Element>(value: T) -> Vec<u64> {
+pub(crate) fn component_bits<T: Element>(value: T) -> Vec<u64> {
     let mut values = Values::<T>::new();
     values.put(0, value);
-    // SAFETY: the plane of each component starts with its value.
-    T::TYPE.placed_components().map(|(ty, before)| unsafe { low_bits(values.plane(before), ty.size()) }).collect()
+    // SAFETY: the planes are those of `T`.
+    unsafe { first_bits(&const { T::TYPE }, values.plane(0)) }
+}
+
+/// The bits of each component of the first of up to [`CHUNK`] elements.
+///
+/// # Safety
+/// `planes` are the planes of [`Values`] of this element.
+unsafe fn first_bits(element: &ElementType, planes: *const u8) -> Vec<u64> {
+    let first = |before: usize| planes.wrapping_add(before * CHUNK);
+    // SAFETY: the plane of each component starts with its value, aligned for it.
+    element.placed_components().map(|(ty, before)| unsafe { low_bits(first(before), ty.size()) }).collect()
 }
 
 /// The bits of a value of 1, 2, 4 or 8 bytes, zero-extended.
@@ -364,6 +377,22 @@ unsafe fn low_bits(value: *const u8, size: usize) -> u64 {
             2 => value.cast::<u16>().read().into(),
             4 => value.cast::<u32>().read().into(),
             _ => value.cast::<u64>().read(),
+        }
+    }
+}
+
+/// Writes a value of 1, 2, 4 or 8 bytes that has these bits.
+///
+/// # Safety
+/// There is room for it, aligned for its type.
+unsafe fn put_low_bits(value: *mut u8, size: usize, bits: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size {
+            1 => value.write(bits as u8),
+            2 => value.cast::<u16>().write(bits as u16),
+            4 => value.cast::<u32>().write(bits as u32),
+            _ => value.cast::<u64>().write(bits),
         }
     }
 }

@@ -71,36 +71,63 @@ pub enum Boundary<T> {
     Open,
 }
 
-/// Boundaries of all faces.
+impl<T> Boundary<T> {
+    /// The same of another element, for which `fixed` gives what stands for a fixed value.
+    pub(crate) fn map<U>(&self, fixed: impl FnOnce(&T) -> U) -> Boundary<U> {
+        match self {
+            Boundary::Periodic => Boundary::Periodic,
+            Boundary::Fixed(value) => Boundary::Fixed(fixed(value)),
+            Boundary::ReflectEven => Boundary::ReflectEven,
+            Boundary::ReflectOdd => Boundary::ReflectOdd,
+            Boundary::Extrapolate(order) => Boundary::Extrapolate(*order),
+            Boundary::Open => Boundary::Open,
+        }
+    }
+}
+
+/// Boundaries of all faces, as the user gave them.
 #[derive(Clone, Debug)]
 pub(crate) struct Boundaries<T, const D: usize> {
     /// Those of components that have no others: `[axis][0]` is the low face.
     pub faces: [[Boundary<T>; 2]; D],
+    /// Those of some components, one for each entry of `kinds.others`.
+    pub others: Vec<Boundary<T>>,
+    /// The same whatever the element.
+    pub kinds: Arc<Kinds<D>>,
+}
+
+/// Boundaries of all faces, whatever the element: a fixed value is its number.
+#[derive(Clone, Debug)]
+pub(crate) struct Kinds<const D: usize> {
+    /// As in [`Boundaries`].
+    pub faces: [[Boundary<usize>; 2]; D],
     /// Those of some components.
-    pub others: Vec<OfComponents<T>>,
+    pub others: Vec<OfComponents>,
     /// Components of an element.
     pub components: usize,
+    /// The fixed values: the bits of each component.
+    pub fixed: Vec<Vec<u64>>,
 }
 
 /// What lies beyond a face for some components of an element. A later one overrides those before it.
 #[derive(Clone, Debug)]
-pub(crate) struct OfComponents<T> {
+pub(crate) struct OfComponents {
     pub axis: usize,
     pub side: usize,
     pub components: Range<usize>,
-    pub boundary: Boundary<T>,
+    pub boundary: Boundary<usize>,
 }
 
-impl<T: Copy + PartialEq, const D: usize> Boundaries<T, D> {
+impl<const D: usize> Kinds<D> {
     /// What lies beyond a face: neighbouring components of one boundary together.
-    pub fn of(&self, axis: usize, side: usize) -> SmallVec<[(Range<usize>, Boundary<T>); 1]> {
+    pub fn of(&self, axis: usize, side: usize) -> SmallVec<[(Range<usize>, Boundary<usize>); 1]> {
         let mut here = self.others.iter().filter(|other| (other.axis, other.side) == (axis, side)).peekable();
         if here.peek().is_none() {
             return smallvec![(0..self.components, self.faces[axis][side])];
         }
         let mut all = vec![self.faces[axis][side]; self.components];
         here.for_each(|other| all[other.components.clone()].fill(other.boundary));
-        let mut runs: SmallVec<[(Range<usize>, Boundary<T>); 1]> = SmallVec::new();
+        let mut runs: SmallVec<[(Range<usize>, Boundary<usize>); 1]> = SmallVec::new();
         for (number, boundary) in all.into_iter().enumerate() {
             match runs.last_mut() {
                 Some((run, of)) if *of == boundary => run.end = number + 1,
@@ -111,7 +138,7 @@ impl<T: Copy + PartialEq, const D: usize> Boundaries<T, D> {
     }
 
     /// Whether this is so of the boundary of some component at a face.
-    pub fn any(&self, axis: usize, side: usize, is: impl Fn(&Boundary<T>) -> bool) -> bool {
+    pub fn any(&self, axis: usize, side: usize, is: impl Fn(&Boundary<usize>) -> bool) -> bool {
         // Each call of a kernel asks.
         match self.others.is_empty() {
             true => is(&self.faces[axis][side]),
@@ -122,6 +149,11 @@ impl<T: Copy + PartialEq, const D: usize> Boundaries<T, D> {
     /// Whether all components are left to the user beyond a face.
     pub fn is_open(&self, axis: usize, side: usize) -> bool {
         !self.any(axis, side, |boundary| !matches!(boundary, Boundary::Open))
+    }
+
+    /// The same of all faces.
+    pub fn open(&self) -> [[bool; 2]; D] {
+        std::array::from_fn(|axis| [0, 1].map(|side| self.is_open(axis, side)))
     }
 }
 

@@ -117,7 +117,9 @@ impl<'a> Row<'a> {
             let (mut values, mut saturated) = (Values::<T>::new(), 0);
             for first in (0..self.length).step_by(CHUNK) {
                 let n = CHUNK.min(self.length - first);
-                (0..n).for_each(|k| values.put(k, value(first + k)));
+                for k in 0..n {
+                    values.put(k, value(first + k));
+                }
                 // SAFETY: the row is the caller's; so many values were put.
                 saturated += unsafe { self.encode(coding, first, n, values.plane(0)) };
             }
@@ -219,7 +221,9 @@ impl<'a> Row<'a> {
                 let n = CHUNK.min(self.length - first);
                 // SAFETY: no one writes the row; the values have room for so many.
                 unsafe { self.decode(coding, first, n, values.plane(0)) };
-                (0..n).for_each(|k| take(first + k, values.get(k)));
+                for k in 0..n {
+                    take(first + k, values.get(k));
+                }
             }
             return;
         }

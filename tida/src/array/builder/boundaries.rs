@@ -1,12 +1,15 @@
 //! What lies beyond the faces of an array's domain, for all components or for some.
 
+use std::sync::Arc;
+
 use tida_kernels::element::ScalarType;
 
-use super::{Side, TileArrayBuilder, is_within};
+use super::spec::{Spec, is_within};
+use super::{Side, TileArrayBuilder};
 use crate::error::{Error, ErrorKind};
-use crate::memory::coding::paths_of_entries;
+use crate::memory::coding::{component_bits, paths_of_entries};
 use crate::memory::element::Element;
-use crate::memory::layout::{Boundaries, Boundary, Centering, OfComponents};
+use crate::memory::layout::{Boundaries, Boundary, Centering, Kinds, OfComponents};
 
 impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// The boundary of every face of the domain: what the ghost cells outside hold after
@@ -55,7 +58,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     pub fn boundary_face(mut self, axis: usize, side: Side, boundary: Boundary<T>) -> Self {
         match self.boundaries.get_mut(axis) {
             Some(faces) => faces[side as usize] = boundary,
-            None => self.no_axis = Some(axis),
+            None => self.spec.no_axis = Some(axis),
         }
         self
     }
@@ -104,9 +107,11 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// [`build`](Self::build) refuses a field that the element does not have, and an axis that is periodic for some
     /// components alone.
     pub fn field_boundary(mut self, field: &str, axis: usize, side: Side, boundary: Boundary<T>) -> Self {
-        match axis < D {
-            true => self.field_boundaries.push((field.to_owned(), axis, side, boundary)),
-            false => self.no_axis = Some(axis),
+        if axis < D {
+            self.spec.bounded.push((field.to_owned(), axis, side));
+            self.field_boundaries.push(boundary);
+        } else {
+            self.spec.no_axis = Some(axis);
         }
         self
     }
@@ -116,13 +121,46 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Errors
     /// A boundary that cannot be.
     pub(super) fn boundaries(&self) -> Result<Boundaries<T, D>, Error> {
+        let (mut fixed, mut faces, mut others) = (Vec::new(), [[Boundary::Open; 2]; D], Vec::new());
+        let mut kind = |boundary: &Boundary<T>| boundary.map(|value| numbered(&mut fixed, component_bits(*value)));
+        for (kinds, sides) in faces.iter_mut().zip(&self.boundaries) {
+            *kinds = [kind(&sides[0]), kind(&sides[1])];
+        }
+        for boundary in &self.field_boundaries {
+            others.push(kind(boundary));
+        }
+        let kinds = Arc::new(self.spec.kinds(faces, &others, fixed)?);
+        Ok(Boundaries { faces: self.boundaries, others: self.field_boundaries.clone(), kinds })
+    }
+}
+
+/// The number of a fixed value; values of the same bits have the same.
+fn numbered(fixed: &mut Vec<Vec<u64>>, bits: Vec<u64>) -> usize {
+    fixed.iter().position(|known| *known == bits).unwrap_or_else(|| {
+        fixed.push(bits);
+        fixed.len() - 1
+    })
+}
+
+impl<const D: usize> Spec<D> {
+    /// The boundaries of all faces, from those that components have which no field names, and those of the fields that
+    /// were named.
+    ///
+    /// # Errors
+    /// An axis or a field that there is not; boundaries that cannot be.
+    fn kinds(
+        &self,
+        faces: [[Boundary<usize>; 2]; D],
+        others: &[Boundary<usize>],
+        fixed: Vec<Vec<u64>>,
+    ) -> Result<Kinds<D>, Error> {
         if let Some(axis) = self.no_axis {
             let found = format!("a boundary for axis {axis} of an array of {D} axes");
             return Err(self.error(ErrorKind::Boundary, found, "count axes from 0, the slowest"));
         }
-        let paths = paths_of_entries(&T::TYPE);
-        let mut boundaries = Boundaries { faces: self.boundaries, others: Vec::new(), components: paths.len() };
-        for (field, axis, side, boundary) in &self.field_boundaries {
+        let paths = paths_of_entries(&self.element);
+        let mut boundaries = Kinds { faces, others: Vec::new(), components: paths.len(), fixed };
+        for ((field, axis, side), boundary) in self.bounded.iter().zip(others) {
             let within = |path: &String| is_within(path, field);
             let Some(first) = paths.iter().position(within) else {
                 let found = format!("a boundary for the field `{field}`");
@@ -142,13 +180,13 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         Ok(boundaries)
     }
 
-    fn check_axis(&self, axis: usize, boundaries: &Boundaries<T, D>, paths: &[String]) -> Result<(), Error> {
+    fn check_axis(&self, axis: usize, boundaries: &Kinds<D>, paths: &[String]) -> Result<(), Error> {
         let error = |found: String, advice: &str| {
             Err(self.error(ErrorKind::Boundary, format!("{found} on axis {axis}"), advice))
         };
-        let types = T::TYPE.component_types();
+        let types = self.element.component_types();
         let faces = [0, 1].map(|side| boundaries.of(axis, side));
-        let periodic = |face: &[(_, Boundary<T>)]| face.iter().any(|(_, of)| matches!(of, Boundary::Periodic));
+        let periodic = |face: &[(_, Boundary<usize>)]| face.iter().any(|(_, of)| matches!(of, Boundary::Periodic));
         let periodic = [periodic(&faces[0]), periodic(&faces[1])];
         if periodic[0] != periodic[1] {
             return error("one periodic face".into(), "make both faces of the axis periodic, or neither");
@@ -182,5 +220,22 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+
+    /// 0.0 and -0.0 are equal, and not the same value: each component's ghosts have its own.
+    #[test]
+    fn fixed_values_keep_their_bits() {
+        let acc = TileAcc::builder().device(Device::Cpu).threads(1).build().unwrap();
+        let builder = TileArray::<[f64; 2], 1>::builder([3]).ghost(1).boundary(Boundary::Fixed([0.0; 2]));
+        let mut u = builder.field_boundary("1", 0, Side::Low, Boundary::Fixed([-0.0; 2])).build(&acc).unwrap();
+        u.fill_value([1.0; 2]).unwrap();
+        u.fill_ghosts().unwrap();
+        let bits = |at: i64| u.read_grown_box(0, GridBox::new([at], [at + 1])).unwrap()[0].map(f64::to_bits);
+        assert_eq!((bits(-1), bits(3)), ([0, 1 << 63], [0, 0]));
     }
 }

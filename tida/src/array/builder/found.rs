@@ -16,7 +16,6 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::coding::{CHUNK, Compress, Values, paths};
 use crate::memory::element::Element;
-use crate::memory::layout::Centering;
 use crate::memory::rows::each_row;
 
 /// The lowest and the highest value of a component.
@@ -59,10 +58,10 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// Those of [`build`](Self::build); values of the wrong number; values of which no format can be found (NaN,
     /// infinite); values that a given format cannot hold.
     pub fn build_slice(&self, acc: &TileAcc, values: &[T]) -> Result<TileArray<T, D>, Error> {
-        let shape = self.shape();
+        let shape = self.spec.shape();
         let count = shape.iter().try_fold(1usize, |count, n| count.checked_mul(*n));
         if count != Some(values.len()) {
-            return Err(self.error(
+            return Err(self.spec.error(
                 ErrorKind::Shape,
                 format!("{} values", values.len()),
                 format!("give one value for each of {shape:?}, row-major"),
@@ -92,11 +91,11 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Errors
     /// Those of [`build_slice`](Self::build_slice), and failed work on the other array.
     pub fn build_copy(&self, acc: &TileAcc, other: &TileArray<T, D>) -> Result<TileArray<T, D>, Error> {
-        if other.shape() != self.shape() {
-            return Err(self.error(
+        if other.shape() != self.spec.shape() {
+            return Err(self.spec.error(
                 ErrorKind::Shape,
                 format!("an array of shape {:?}", other.shape()),
-                format!("give one of shape {:?}", self.shape()),
+                format!("give one of shape {:?}", self.spec.shape()),
             ));
         }
         self.build_slice(acc, &other.read_box(other.domain())?)
@@ -125,11 +124,11 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     where
         Dim<[usize; D]>: Dimension,
     {
-        if values.shape() != self.shape() {
-            return Err(self.error(
+        if values.shape() != self.spec.shape() {
+            return Err(self.spec.error(
                 ErrorKind::Shape,
                 format!("an ndarray of shape {:?}", values.shape()),
-                format!("give one of shape {:?}", self.shape()),
+                format!("give one of shape {:?}", self.spec.shape()),
             ));
         }
         let mut array = self.found(acc, value_of(values))?.build(acc)?;
@@ -137,19 +136,16 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         Ok(array)
     }
 
-    /// Values on each axis.
-    fn shape(&self) -> [usize; D] {
-        std::array::from_fn(|d| self.cells[d] + usize::from(self.centering[d] == Centering::Face))
-    }
-
     /// Whether some formats depend on the values.
     pub(in crate::array) fn is_found(&self) -> bool {
-        self.format.is_found() || self.fields.iter().any(|(_, format)| format.is_found())
+        self.spec.is_found()
     }
 
     /// The same with all components as they are, also on the link.
     pub(in crate::array) fn raw(&self) -> Self {
-        TileArrayBuilder { format: Format::Raw, fields: Vec::new(), compress: Compress::Device, ..self.clone() }
+        let mut raw = self.clone();
+        (raw.spec.format, raw.spec.fields, raw.spec.compress) = (Format::Raw, Vec::new(), Compress::Device);
+        raw
     }
 
     /// The same with the formats that are found from all values: `value(start of a row, position in it)`.
@@ -158,13 +154,13 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             return Ok(self.clone());
         }
         let (paths, types) = (paths(&T::TYPE), T::TYPE.component_types());
-        let formats = self.formats(&paths)?;
+        let formats = self.spec.formats(&paths)?;
         // Cuts that cannot be are errors before the values are looked at.
-        self.cuts()?;
+        self.spec.cuts()?;
         let floats: Vec<usize> = (0..types.len()).filter(|n| formats[*n].is_found() && types[*n].is_float()).collect();
         let before: Vec<usize> = (0..types.len()).map(|n| types[..n].iter().map(|ty| ty.size()).sum()).collect();
         let all = Mutex::new(vec![Extremes::NONE; types.len()]);
-        let domain = GridBox { lo: [0; D], hi: self.shape().map(|n| n as i64) };
+        let domain = GridBox { lo: [0; D], hi: self.spec.shape().map(|n| n as i64) };
         acc.install(&|| {
             each_row(&domain, &|at, length| {
                 let (mut values, mut row) = (Values::<T>::new(), vec![Extremes::NONE; types.len()]);
@@ -189,10 +185,10 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
             paths.iter().zip(&all).filter(|(other, _)| *other == path).for_each(|(_, part)| of_path.join(part));
             let (low, high) = if of_path.nan { (f64::NAN, f64::NAN) } else { (of_path.low, of_path.high) };
             let format = found(&formats[*component], types[*component], low, high);
-            let format = format.map_err(|refused| self.refused(refused, path))?;
+            let format = format.map_err(|refused| self.spec.refused(refused, path))?;
             match path.is_empty() {
-                true => made.format = format,
-                false => made.fields.push((path.clone(), format)),
+                true => made.spec.format = format,
+                false => made.spec.fields.push((path.clone(), format)),
             }
         }
         Ok(made)

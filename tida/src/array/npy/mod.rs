@@ -323,7 +323,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub(super) fn make_way(&mut self) -> Result<(), Error> {
         self.start_all()?;
         let domain = self.domain();
-        self.each_part_mut(&domain, |part, _| part.make_way())?;
+        self.each_part_mut(&domain, &mut |part, _| part.make_way())?;
         self.acc.wait(&[Touch { keeps: true, ..self.touch(None, Mode::Overwrite) }])?;
         self.tracker.ages.cells_written();
         Ok(())

@@ -1,8 +1,7 @@
 //! What the parts of an array on several places give one another beyond their borders: as ghosts, or as cells that are
 //! copies (`Layout::overlapping`).
 
-use super::super::element::Element;
-use super::super::layout::{Boundaries, Boundary, Layout};
+use super::super::layout::{Boundary, Kinds, Layout};
 use super::super::parts::OfRegion;
 use crate::grid::GridBox;
 
@@ -22,10 +21,10 @@ pub enum StripFault {
 
 /// The boxes that one part of an array gives another one, and the ghosts that they are for: beyond borders of the first
 /// axis.
-pub(crate) fn strips<T: Element, const D: usize>(
+pub(crate) fn strips<const D: usize>(
     from: &Layout<D>,
     to: &Layout<D>,
-    boundaries: &Boundaries<T, D>,
+    boundaries: &Kinds<D>,
     fault: Option<StripFault>,
 ) -> Vec<(OfRegion, OfRegion)> {
     let mut pairs: Vec<_> = (0..2).flat_map(|side| beyond(from, to, boundaries, side)).collect();
@@ -37,10 +36,10 @@ pub(crate) fn strips<T: Element, const D: usize>(
 }
 
 /// The same beyond the border on one side.
-fn beyond<T: Element, const D: usize>(
+fn beyond<const D: usize>(
     from: &Layout<D>,
     to: &Layout<D>,
-    boundaries: &Boundaries<T, D>,
+    boundaries: &Kinds<D>,
     side: usize,
 ) -> Vec<(OfRegion, OfRegion)> {
     if !to.borders[0][side] {

@@ -8,9 +8,8 @@ use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
 use tida_kernels::emit::copies::From;
 
-use super::super::coding::{Coding, component_bits};
-use super::super::element::Element;
-use super::super::layout::{Boundaries, Boundary, Centering, Layout, WideLayout};
+use super::super::coding::Coding;
+use super::super::layout::{Boundary, Centering, Kinds, Layout, WideLayout};
 use super::planes::FillPart;
 use crate::grid::GridBox;
 
@@ -116,7 +115,7 @@ pub(super) type FixedValue = Vec<u64>;
 
 impl GhostPlan {
     /// The plan for an array of that geometry.
-    pub(crate) fn new<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> Self {
+    pub(crate) fn new<const D: usize>(layout: &Layout<D>, boundaries: &Kinds<D>) -> Self {
         let mut plan = GhostPlan {
             phases: Vec::new(),
             fixed: Vec::new(),
@@ -131,10 +130,8 @@ impl GhostPlan {
             let both = (0..2).flat_map(|side| boundaries.of(axis, side).into_iter().map(move |of| (side, of)));
             for (side, (of, boundary)) in both {
                 if let Boundary::Fixed(value) = boundary {
-                    plan.fixed.push(match &layout.coding {
-                        Some(coding) => coding.bits(value),
-                        None => component_bits(value),
-                    });
+                    let bits = &boundaries.fixed[value];
+                    plan.fixed.push(layout.coding.as_ref().map_or_else(|| bits.clone(), |coding| coding.bits(bits)));
                 }
                 if layout.borders[axis][side] {
                     continue;
@@ -198,7 +195,7 @@ struct Face<'a, const D: usize> {
 
 impl<const D: usize> Face<'_, D> {
     /// Adds the copies that fill them.
-    fn copies<T>(&self, boundary: &Boundary<T>, fixed: usize, phase: &mut Phase) {
+    fn copies(&self, boundary: &Boundary<usize>, fixed: usize, phase: &mut Phase) {
         let slab = self.slab();
         if slab.is_empty() {
             return;

@@ -9,9 +9,7 @@ use std::sync::Arc;
 use tida_kernels::element::ElementType;
 use tida_kernels::plan::fuse::Face;
 
-use super::super::coding::component_bits;
-use super::super::element::Element;
-use super::super::layout::{Boundaries, Boundary, Centering, Layout, WideLayout};
+use super::super::layout::{Boundary, Centering, Kinds, Layout, WideLayout};
 use super::super::storage::Storage;
 use super::compile::{Site, Where};
 use super::device::DeviceCopies;
@@ -125,9 +123,9 @@ pub(crate) struct Planar {
 }
 
 /// An array's planes, if it is cut along its first axis alone and has another.
-pub(crate) fn planar<T: Element, const D: usize>(
+pub(crate) fn planar<const D: usize>(
     layout: &Arc<Layout<D>>,
-    boundaries: &Arc<Boundaries<T, D>>,
+    boundaries: &Kinds<D>,
     regional: Option<&Arc<Regional>>,
 ) -> Option<Arc<Planar>> {
     let (counts, regional) = (layout.cuts.regions(), regional?.clone());
@@ -163,12 +161,12 @@ pub(crate) fn planar<T: Element, const D: usize>(
 }
 
 /// Whether a fill sets ghosts beyond such a face anew each time.
-fn moves<T>(boundary: &Boundary<T>) -> bool {
+fn moves(boundary: &Boundary<usize>) -> bool {
     !matches!(boundary, Boundary::Fixed(_) | Boundary::Open)
 }
 
 /// See [`PlaneFacts::faces`]. None where components differ. What lies beyond a border is in memory.
-pub(super) fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundaries: &Boundaries<T, D>) -> FaceKinds {
+pub(super) fn face_kinds<const D: usize>(layout: &Layout<D>, boundaries: &Kinds<D>) -> FaceKinds {
     let mut faces = [[Some(Face::Memory); 2]; 4];
     let all = (0..D).flat_map(|axis| [(axis, 0), (axis, 1)]);
     let mut faced = all.filter(|(axis, side)| layout.ghost[*axis][*side] > 0 && !layout.borders[*axis][*side]);
@@ -180,7 +178,7 @@ pub(super) fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundar
             if layout.borders[axis][side] {
                 return Some(Face::Memory);
             }
-            let kind = |boundary: &Boundary<T>| match boundary {
+            let kind = |boundary: &Boundary<usize>| match boundary {
                 _ if layout.borders[axis][side] => Some(Face::Memory),
                 // What lies beyond its corners is not what the other faces say.
                 Boundary::Open if moves => None,
@@ -200,17 +198,14 @@ pub(super) fn face_kinds<T: Element, const D: usize>(layout: &Layout<D>, boundar
 }
 
 /// See [`PlaneFacts::fixed`]. None where some components have no fixed value.
-fn fixed_values<T: Element, const D: usize>(
-    layout: &Layout<D>,
-    boundaries: &Boundaries<T, D>,
-) -> [[Option<Vec<u64>>; 2]; 4] {
+fn fixed_values<const D: usize>(layout: &Layout<D>, boundaries: &Kinds<D>) -> [[Option<Vec<u64>>; 2]; 4] {
     let mut fixed: [[Option<Vec<u64>>; 2]; 4] = Default::default();
     for (axis, sides) in fixed[4 - D..].iter_mut().enumerate() {
         for (side, value) in sides.iter_mut().enumerate() {
             let mut bits = Vec::new();
             for (of, boundary) in boundaries.of(axis, side) {
                 if let Boundary::Fixed(known) = boundary {
-                    bits.extend(component_bits(known).drain(of));
+                    bits.extend_from_slice(&boundaries.fixed[known][of]);
                 }
             }
             let is_face = !layout.borders[axis][side];

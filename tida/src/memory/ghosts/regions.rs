@@ -9,8 +9,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use smallvec::SmallVec;
 use tida_kernels::element::ElementType;
 
-use super::super::element::Element;
-use super::super::layout::{Boundaries, Boundary, Layout, WideLayout};
+use super::super::layout::{Boundary, Kinds, Layout, WideLayout};
 use super::super::row::whole;
 use super::super::storage::Storage;
 use super::Which;
@@ -61,11 +60,8 @@ pub(crate) struct Regional {
 }
 
 /// An array's regions, if they have any memory.
-pub(crate) fn regional<T: Element, const D: usize>(
-    layout: &Arc<Layout<D>>,
-    boundaries: &Arc<Boundaries<T, D>>,
-) -> Option<Arc<Regional>> {
-    if T::TYPE.bytes() == 0 {
+pub(crate) fn regional<const D: usize>(layout: &Arc<Layout<D>>, boundaries: &Arc<Kinds<D>>) -> Option<Arc<Regional>> {
+    if layout.element.bytes() == 0 {
         return None;
     }
     let mut open = [[false; 2]; 4];

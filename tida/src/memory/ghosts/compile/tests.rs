@@ -30,7 +30,7 @@ fn array<T: Element>(text: &str, value: impl Fn(i32) -> T) -> TileArray<T, 2> {
 
 fn plan(text: &str) -> GhostPlan {
     let array = array(text, f64::from);
-    GhostPlan::new(&array.layout, &array.boundaries)
+    GhostPlan::new(&array.layout, &array.boundaries.kinds)
 }
 
 fn cells(cells: &GridBox<4>) -> String {
@@ -171,7 +171,7 @@ fn a_fill_where_regions_lie_one_after_the_other() {
 #[test]
 fn components_of_one_size_go_in_one_launch() {
     let array = array("cells 2x3 regions 2x1 ghost 1 faces open odd", |n| [n as f32, -n as f32]);
-    let plan = GhostPlan::new(&array.layout, &array.boundaries);
+    let plan = GhostPlan::new(&array.layout, &array.boundaries.kinds);
     check(
         &boxes(&plan.fill_jobs(false, &plan.sites())),
         "

@@ -230,7 +230,7 @@ fn check<T: Element, const D: usize>(case: &Case, value: T) {
 fn check_on<T: Element, const D: usize>(device: &DeviceCore, case: &Case, value: T) {
     let acc = TileAcc::builder().device(crate::acc::Device::Cpu).threads(1).build().unwrap();
     let u = array::<T, D>(case, &acc, value, 0);
-    let (plan, made) = (GhostPlan::new(&u.layout, &u.boundaries), Fills::default());
+    let (plan, made) = (GhostPlan::new(&u.layout, &u.boundaries.kinds), Fills::default());
     let mut seed = case.salt;
     // The payload of a NaN that was computed is no one's promise.
     let lines = u.boundaries().iter().flatten().any(|b| matches!(b, Boundary::Extrapolate(1)));
@@ -336,7 +336,7 @@ fn a_fill_takes_few_launches() {
     let acc = TileAcc::builder().device(crate::acc::Device::Cpu).threads(1).build().unwrap();
     let builder = TileArray::<[f64; 2], 3>::builder([64, 32, 96]).regions([8, 1, 1]).ghost(1);
     let u = builder.boundary(Boundary::Periodic).build(&acc).unwrap();
-    let plan = GhostPlan::new(&u.layout, &u.boundaries);
+    let plan = GhostPlan::new(&u.layout, &u.boundaries.kinds);
     let copies = Fills::default().get(device, &plan, false).unwrap();
     assert_eq!(copies.launches.len(), 4);
 }
