@@ -31,7 +31,7 @@ fn programs() -> impl Iterator<Item = &'static Program> {
 #[test]
 fn on_the_cpu() {
     let accs = [1, 3].map(|threads| TileAcc::builder().device(Device::Cpu).threads(threads).build().unwrap());
-    for (n, program) in programs().into_iter().enumerate() {
+    for (n, program) in programs().enumerate() {
         // Each cut with one thread or with three, by turns.
         for (m, regions) in CUTS.into_iter().enumerate() {
             same(program, &accs[(n + m) % 2], How { regions, on: None, tile: None }, "on the CPU");
