@@ -60,19 +60,22 @@ fn squash(sum: f32) -> f32 {
 }
 
 fn run(settings: &Settings) -> Result<()> {
-    let acc = settings.accelerator(2 * HIDDEN + 5)?;
+    let acc = settings.accelerator(2 * HIDDEN + 7)?;
     let inputs = settings.shape[0] + 1;
     let line = |n: usize| TileArray::<f32, 1>::builder([n]).build(&acc);
+    // What each unit reads all of.
+    let whole = |n: usize| TileArray::<f32, 1>::builder([n]).everywhere().build(&acc);
     // Rows are hidden units; each is cut along its inputs.
     let mut weights = TileArray::<f32, 2>::builder([HIDDEN, inputs]).regions([1, settings.regions[0]]).build(&acc)?;
     weights.fill(|[unit, i]| weight(unit, i, inputs))?;
     let mut changes = weights.like()?;
-    let mut x = line(inputs)?;
+    let mut x = whole(inputs)?;
     x.fill(|[i]| input(i))?;
     let mut last_weights = line(HIDDEN)?;
     last_weights.fill(|[unit]| last_weight(unit))?;
     let (mut last_changes, mut hidden, mut errors) = (last_weights.like()?, last_weights.like()?, last_weights.like()?);
     let mut output = line(1)?;
+    let (mut answer, mut all_errors) = (whole(1)?, whole(HIDDEN)?);
     let tile_size = [HIDDEN, settings.tile::<1>()?[0]];
 
     let (rate, momentum, target) = (RATE, MOMENTUM, TARGET);
@@ -89,10 +92,11 @@ fn run(settings: &Settings) -> Result<()> {
         for tile in TileIter::new(&output) {
             compute(&tile, &mut output, kernel!(|output, at| output[at] = squash(sum)))?;
         }
+        answer.copy_from(&output)?;
         for tile in TileIter::new(&hidden) {
             compute(
                 &tile,
-                (&mut last_weights, &mut last_changes, &mut errors, &hidden, all(&output)),
+                (&mut last_weights, &mut last_changes, &mut errors, &hidden, all(&answer)),
                 kernel!(|weight, change, error, hidden, output, at| {
                     let (w, h, out) = (weight[at], hidden[at], output[[0]]);
                     let wrong = out * (1.0 - out) * (target - out);
@@ -103,10 +107,11 @@ fn run(settings: &Settings) -> Result<()> {
                 }),
             )?;
         }
+        all_errors.copy_from(&errors)?;
         for tile in TileIter::new(&weights).tile_size(tile_size) {
             compute(
                 &tile,
-                (&mut weights, &mut changes, all(&errors), all(&x)),
+                (&mut weights, &mut changes, all(&all_errors), all(&x)),
                 kernel!(|weight, change, error, x, at| {
                     let c = rate * error[[at[0]]] * x[[at[1]]] + momentum * change[at];
                     change[at] = c;

@@ -34,18 +34,20 @@ pub const PROGRAM: Program = Program {
 const CHILDREN: usize = 4;
 
 fn run(settings: &Settings) -> Result<()> {
-    let acc = settings.accelerator(2)?;
+    let acc = settings.accelerator(3)?;
     let n = settings.shape[0];
     // Parents of node `i` are `parents[first[i]..first[i + 1]]`.
     let (offsets, numbers) = parents(n);
-    let mut first = TileArray::<i32, 1>::builder([n + 1]).build(&acc)?;
+    let mut first = TileArray::<i32, 1>::builder([n + 1]).everywhere().build(&acc)?;
     first.write_box(first.domain(), &offsets)?;
-    let mut parents = TileArray::<i32, 1>::builder([numbers.len()]).build(&acc)?;
+    let mut parents = TileArray::<i32, 1>::builder([numbers.len()]).everywhere().build(&acc)?;
     parents.write_box(parents.domain(), &numbers)?;
     // Not reached yet is -1.
     let mut level = settings.array::<i32, 1>(&acc, Boundary::Open)?;
     level.fill(|[i]| if i == 0 { 0 } else { -1 })?;
     let mut next = level.like()?;
+    // What each node reads of the others.
+    let mut known = settings.builder::<i32, 1>(Boundary::Open)?.everywhere().build(&acc)?;
     let tile_size = settings.tile()?;
 
     let mut reached: Option<Scalar<i32>> = None;
@@ -53,10 +55,11 @@ fn run(settings: &Settings) -> Result<()> {
     let mut clock = settings.clock()?;
     while steps < settings.steps {
         let depth = steps as i32;
+        known.copy_from(&level)?;
         for tile in TileIter::new(&next).tile_size(tile_size) {
             compute(
                 &tile,
-                (&mut next, all(&level), all(&first), all(&parents)),
+                (&mut next, all(&known), all(&first), all(&parents)),
                 kernel!(|next, level, first, parents, at| {
                     let mut found = level[at];
                     if found < 0 {

@@ -132,7 +132,7 @@ fn converged(settings: &Settings, x: &mut TileArray<f64, 3>, b: &TileArray<f64, 
     )?;
     let first = squares[0].sqrt();
     let (carried, left) = (squares[squares.len() - 1].sqrt() / first, square.sqrt() / first);
-    if !settings.flags.json {
+    if settings.tells() {
         println!("  the residual fell to {left:.2e} of the first");
     }
     let wrong = |found: String, most: f64| {

@@ -236,7 +236,7 @@ fn balanced(settings: &Settings, gas: &Cells, before: [f64; 4], speeds: &[f64]) 
         a == turned(b)
     });
     let pressure = cells.iter().map(|c| primitive(*c, GAMMA)[3]).fold(f64::INFINITY, f64::min);
-    if !settings.flags.json {
+    if settings.tells() {
         let time: f64 = speeds.iter().map(|speed| CFL / speed / n as f64).sum();
         println!(
             "  at time {time:.4}: mass, momentum and energy drifted by {drift:.1e}, the least pressure is {pressure:.4}"

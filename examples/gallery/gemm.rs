@@ -39,8 +39,10 @@ fn run(settings: &Settings) -> Result<()> {
 fn gemm<T: Real + Cell>(settings: &Settings) -> Result<()> {
     let acc = settings.accelerator(1)?;
     let n = settings.shape[0];
-    let mut a = settings.array::<T, 2>(&acc, Boundary::Open)?;
-    let (mut b, mut c) = (a.like()?, a.like()?);
+    // Each cell reads a row and a column of these.
+    let mut a = settings.builder::<T, 2>(Boundary::Open)?.everywhere().build(&acc)?;
+    let mut b = a.like()?;
+    let mut c = settings.array::<T, 2>(&acc, Boundary::Open)?;
     a.fill(|[j, i]| T::of(plain::random(j * n + i)) - lit!(T, 0.5))?;
     b.fill(|[j, i]| T::of(plain::random((n + j) * n + i)) - lit!(T, 0.5))?;
     let (left, right) = (settings.start(&a)?, settings.start(&b)?);

@@ -33,8 +33,10 @@ fn run(settings: &Settings) -> Result<()> {
             "tried to multiply matrices of {n}^2 cells by squares; found {n}, no multiple of {SIDE}; give one"
         ))?;
     }
-    let mut a = settings.array::<f32, 2>(&acc, Boundary::Open)?;
-    let (mut b, mut c) = (a.like()?, a.like()?);
+    // Each cell reads a row and a column of these.
+    let mut a = settings.builder::<f32, 2>(Boundary::Open)?.everywhere().build(&acc)?;
+    let mut b = a.like()?;
+    let mut c = settings.array::<f32, 2>(&acc, Boundary::Open)?;
     a.fill(|[j, i]| plain::random(j * n + i) as f32 - 0.5)?;
     b.fill(|[j, i]| plain::random((n + j) * n + i) as f32 - 0.5)?;
     let (left, right) = (settings.start(&a)?, settings.start(&b)?);

@@ -130,7 +130,7 @@ fn balanced(settings: &Settings, fluid: &mut Fluid) -> Result<()> {
     let (low, high) = (n as i64 / 4, n as i64 - 1);
     let (after, drag) = (mass(&fluid.f)?, fluid.drag(GridBox::new([low, 1], [3 * low, high]))?);
     let off = ((after - before - flow) / before).abs();
-    if !settings.flags.json {
+    if settings.tells() {
         let width = n as f64 / 8.0;
         println!("  the obstacle's drag coefficient is {:.3}", 2.0 * drag / (SPEED * SPEED * width));
     }

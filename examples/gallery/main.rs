@@ -152,7 +152,7 @@ impl Program {
 
 /// Says how far a result is from a published one, which is an error if it is farther than `most`.
 fn at_most(settings: &Settings, what: &str, off: f64, most: f64) -> Result<()> {
-    if !settings.flags.json {
+    if settings.tells() {
         println!("  {what}: {off:.2e}");
     }
     if off.is_nan() || off > most {

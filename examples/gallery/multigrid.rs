@@ -375,7 +375,7 @@ fn converged(settings: &Settings, u: &TileArray<f64, 3>, squares: &[f64]) -> Res
     let cells = u.read_box(u.domain())?.into_iter().enumerate();
     let error =
         cells.map(|(cell, u)| (u - solution(n, [cell / (n * n), cell / n % n, cell % n])).abs()).fold(0.0, f64::max);
-    if !settings.flags.json {
+    if settings.tells() {
         let shown: Vec<String> = left.iter().map(|left| format!("{left:.3}")).collect();
         println!("  of the residual each cycle leaves {}; the largest error is {error:.1e}", shown.join(", "));
     }

@@ -81,10 +81,12 @@ pub type Pull = fn(&Settings, &mut TileArray<[f32; 3], 1>, &TileArray<Body, 1>) 
 
 /// Moves bodies that are pulled so, and compares them.
 pub fn steps(settings: &Settings, pulls: Pull) -> Result<()> {
-    let acc = settings.accelerator(2)?;
+    let acc = settings.accelerator(3)?;
     let n = settings.shape[0];
     let mut bodies = settings.array::<Body, 1>(&acc, Boundary::Open)?;
     bodies.fill(|[i]| body(i, n))?;
+    // What each body sees of the others.
+    let mut others = settings.builder::<Body, 1>(Boundary::Open)?.everywhere().build(&acc)?;
     let mut pull = settings.array::<[f32; 3], 1>(&acc, Boundary::Open)?;
     let mut velocity = pull.like()?;
     let tile_size = settings.tile()?;
@@ -92,7 +94,8 @@ pub fn steps(settings: &Settings, pulls: Pull) -> Result<()> {
     let dt = DT;
     let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
-        pulls(settings, &mut pull, &bodies)?;
+        others.copy_from(&bodies)?;
+        pulls(settings, &mut pull, &others)?;
         for tile in TileIter::new(&bodies).tile_size(tile_size) {
             compute(
                 &tile,

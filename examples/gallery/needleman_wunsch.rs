@@ -38,9 +38,9 @@ fn run(settings: &Settings) -> Result<()> {
     let acc = settings.accelerator(3)?;
     let [height, width] = [settings.shape[0], settings.shape[1]];
     let (down, across) = (sequence(height, 0), sequence(width, height));
-    let mut first = TileArray::<i32, 1>::builder([height]).build(&acc)?;
+    let mut first = TileArray::<i32, 1>::builder([height]).everywhere().build(&acc)?;
     first.write_box(first.domain(), &down)?;
-    let mut second = TileArray::<i32, 1>::builder([width]).build(&acc)?;
+    let mut second = TileArray::<i32, 1>::builder([width]).everywhere().build(&acc)?;
     second.write_box(second.domain(), &across)?;
     // Written by this diagonal of blocks, the one before, and the one before that.
     let mut scores = settings.array::<i32, 2>(&acc, Boundary::Open)?;

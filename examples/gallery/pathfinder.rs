@@ -37,7 +37,7 @@ fn run(settings: &Settings) -> Result<()> {
     let n = settings.shape[0];
     // The first row is where ways start.
     let rows = settings.steps as usize + 1;
-    let mut wall = TileArray::<i32, 2>::builder([rows, n]).build(&acc)?;
+    let mut wall = TileArray::<i32, 2>::builder([rows, n]).everywhere().build(&acc)?;
     wall.fill(|[row, i]| cost(row * n + i))?;
     let mut way = settings.array::<i32, 1>(&acc, settings.edge.boundary())?;
     way.fill(|[i]| cost(i))?;

@@ -119,7 +119,7 @@ fn conserved(
         }),
     )?;
     let (drift, kept) = ((after / before - 1.0).abs(), energy / energy_before);
-    if !settings.flags.json {
+    if settings.tells() {
         println!("  the volume drifted by {drift:.1e}, {kept:.4} of the energy is left");
     }
     if drift.is_nan() || drift > DRIFT {

@@ -154,7 +154,7 @@ fn flows<T: Real>(settings: &Settings, storage: Storage, start: &[T], end: &[T],
     let decay = (plain::energy(&start) / plain::energy(&end)).ln();
     // The method is of second order in the wave's number.
     let (differs, may) = ((decay / expected - 1.0).abs(), 0.05 * wave * wave + storage.apart);
-    if !settings.flags.json {
+    if settings.tells() {
         println!("  velocities within {apart:.1e} of the vortex's speed of those in f64");
         println!("  energy decays by exp(-{decay:.5}), a vortex's by exp(-{expected:.5})");
     }

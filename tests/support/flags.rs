@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use tida::acc::IntoBytes;
@@ -185,6 +186,8 @@ pub struct Settings {
     pub tile: Vec<usize>,
     /// Whether to compare with plain loops.
     pub verify: bool,
+    /// The number of this process among the ranks that run the example, once there is an accelerator.
+    pub(crate) rank: OnceLock<usize>,
 }
 
 impl Example {
@@ -288,7 +291,19 @@ impl Example {
         let steps = flags.steps.unwrap_or(self.steps);
         let ghost = flags.ghost.unwrap_or(self.ghost);
         let verify = flags.verify;
-        Ok(Settings { example: *self, flags, shape, steps, dtype, ghost, edge, regions, tile, verify })
+        Ok(Settings {
+            example: *self,
+            flags,
+            shape,
+            steps,
+            dtype,
+            ghost,
+            edge,
+            regions,
+            tile,
+            verify,
+            rank: OnceLock::new(),
+        })
     }
 }
 

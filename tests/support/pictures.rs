@@ -99,7 +99,11 @@ impl Settings {
     /// Writes what `--png` asks for after so many steps.
     pub fn draw<W: Into<Drawing>>(&self, steps: u64, drawing: impl FnOnce() -> Result<W>) -> Result<()> {
         if let Some(path) = &self.flags.png {
-            self.example.titled(drawing()?.into(), steps).save(path)?;
+            // All ranks take part in reading what is drawn; one writes it.
+            let drawing = self.example.titled(drawing()?.into(), steps);
+            if self.is_first() {
+                drawing.save(path)?;
+            }
         }
         Ok(())
     }
@@ -109,7 +113,8 @@ impl Settings {
         let film = |path| -> Result<Film> {
             let animation = Animation::new(path)?;
             let every = self.steps.div_ceil(FRAMES).max(1);
-            Ok(Film { example: self.example, animation, steps: 0, every, paused: Duration::ZERO })
+            let written = self.is_first();
+            Ok(Film { example: self.example, animation, written, steps: 0, every, paused: Duration::ZERO })
         };
         self.flags.animate.as_ref().map(film).transpose()
     }
@@ -120,6 +125,8 @@ impl Settings {
 pub(crate) struct Film {
     example: Example,
     animation: Animation,
+    /// Whether this process writes the file.
+    written: bool,
     /// Steps that were done.
     steps: u64,
     /// Steps from frame to frame.
@@ -154,7 +161,7 @@ impl Film {
 
     /// Writes the file.
     pub fn finish(self) -> Result<()> {
-        Ok(self.animation.finish()?)
+        if self.written { Ok(self.animation.finish()?) } else { Ok(()) }
     }
 }
 

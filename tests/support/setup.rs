@@ -109,7 +109,19 @@ impl Settings {
         }
         let acc = builder.timeline(flags.timeline.is_some()).build()?;
         say_where(self.example.name, &acc);
+        // A second accelerator has the same rank.
+        self.rank.get_or_init(|| acc.rank());
         Ok(acc)
+    }
+
+    /// Whether this process writes files and tells of the run: of several ranks one does.
+    pub fn is_first(&self) -> bool {
+        self.rank.get().is_none_or(|rank| *rank == 0)
+    }
+
+    /// Whether what was found is told in words.
+    pub fn tells(&self) -> bool {
+        self.is_first() && !self.flags.json
     }
 
     /// Builds arrays of the size, cuts and ghosts of the settings.
@@ -166,7 +178,7 @@ impl Settings {
     /// Starts the clock, the progress bar if there is one, and the animation that is asked for.
     pub fn clock(&self) -> Result<Clock> {
         let film = self.film()?;
-        Ok(Clock { bar: progress::steps(self.steps, self.flags.json), start: Instant::now(), film })
+        Ok(Clock { bar: progress::steps(self.steps, !self.tells()), start: Instant::now(), film })
     }
 
     /// The largest difference from plain loops that is right: none, every device gives the same bits. Only functions
@@ -210,7 +222,7 @@ impl Settings {
         if let Some(path) = &self.flags.output {
             u.save_npy(path)?;
         }
-        match &self.flags.timeline {
+        match self.flags.timeline.as_ref().filter(|_| self.is_first()) {
             Some(TimelineFile::Svg(path)) => u.acc().timeline()?.write_svg(path)?,
             Some(TimelineFile::Chrome(path)) => u.acc().timeline()?.write_chrome(path)?,
             None => {}
@@ -235,7 +247,7 @@ impl Settings {
         };
         match self.flags.json {
             // One of the ranks tells.
-            _ if u.acc().rank() > 0 => {}
+            _ if !self.is_first() => {}
             true => println!("{}", serde_json::to_string(&report)?),
             false => {
                 println!("{report}");

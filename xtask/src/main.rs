@@ -55,6 +55,8 @@ enum Command {
     Soak(soak::Options),
     /// Have one of three ranks fail, in each way many times, and see that all end
     RanksFail(ranks::Options),
+    /// Run the examples and the gallery on ranks, and compare what each prints and writes with one process
+    RanksPrograms(ranks::programs::Options),
     /// Keep each value of f32 in fewer bits, and see that it is the nearest code
     EveryF32,
     /// Ask RustSec's list, which is fetched from GitHub, what is known of the versions in use
@@ -95,6 +97,7 @@ fn main() -> std::process::ExitCode {
         Command::Corpus(options) => corpus::write(&options),
         Command::Soak(options) => soak::soak(&options),
         Command::RanksFail(options) => ranks::fail_often(&options),
+        Command::RanksPrograms(options) => ranks::programs::all(&options),
         Command::EveryF32 => steps::every_f32(),
         Command::Advisories => deny::advisories(),
         Command::Semver(options) => semver::check(&options),

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
+pub mod programs;
+
 use crate::Result;
 use crate::shell::{command, root, run, target};
 
@@ -43,17 +45,20 @@ fn mpirun_of(ranks: usize, program: &Path) -> std::process::Command {
 /// When a rank is killed that writes files with others: which one, and after how many milliseconds.
 const KILLS: &[(usize, usize)] = &[(1, 250), (0, 350), (2, 450), (1, 600), (0, 900)];
 
-/// Random programs on some numbers of ranks give the bits of one process, an example runs as it is, files of three
-/// ranks are read by others, and failures of one rank end all.
+/// Random programs on some numbers of ranks give the bits of one process, programs print and write what one process
+/// does, files of three ranks are read by others, and failures of one rank end all.
 pub fn test(features: &str) -> Result<()> {
-    let mut build =
-        command("cargo build --workspace --quiet --example ranks --example heat --example ranks_files --features");
-    run(build.arg(features).current_dir(root()))?;
+    let mut build = command("cargo build --workspace --quiet");
+    for example in ["ranks", "ranks_files", "heat", "lbm", "gallery"] {
+        build.args(["--example", example]);
+    }
+    run(build.arg("--features").arg(features).current_dir(root()))?;
     for (ranks, programs) in BITS {
         run(mpirun(*ranks, "ranks").arg("bits").arg(programs.to_string()))?;
     }
     let heat = "--dims 2 --size 130 --steps 20 --regions 2x2 --boundary periodic --device cpu --verify --threads 1";
     run(mpirun(4, "heat").args(heat.split(' ')).env("TIDA_RANKS", "mpi"))?;
+    programs::some()?;
     files()?;
     for (how, says) in FAILS {
         let time = fail_by(how, says, None)?;

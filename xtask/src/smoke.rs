@@ -310,7 +310,7 @@ fn is_picture(text: &str) -> bool {
 }
 
 /// The name that a run reports.
-fn program_of<'a>(example: &'a str, flags: &'a str) -> &'a str {
+pub fn program_of<'a>(example: &'a str, flags: &'a str) -> &'a str {
     if example == GALLERY { flags.split_whitespace().next().unwrap_or_default() } else { example }
 }
 
