@@ -3,15 +3,16 @@
 mod emit_support;
 
 use emit_support::compare::{contents, same};
+use emit_support::faces::{face, path};
 use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
-use emit_support::samples::{F32, F64, I32, bind, in_format, typed};
+use emit_support::samples::{F32, F64, I32, V3, bind, in_format, typed};
 use emit_support::{nvrtc, pocl, samples};
 use tida_kernels::analysis::analyse;
 use tida_kernels::codec::Format;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::Param;
 use tida_kernels::interp::{Memory, run_box};
-use tida_kernels::ir::{Access, GhostKernel, Kernel, Type, cycle, with_ghosts};
+use tida_kernels::ir::{Access, Beside, GhostKernel, Kernel, Type, cycle, with_ghosts};
 use tida_kernels::plan::auto::{Latency, Machine};
 use tida_kernels::plan::fuse::{
     Asked, Face, Faces, Fused, Parts, Steps, Target, choose, fusible, single, worth_a_trial,
@@ -76,8 +77,10 @@ fn fill(grids: &mut Grids, arg: usize, (lo, hi): (&[i64], &[i64]), faces: &Faces
             all.push((at.to_vec(), other));
         });
         for (at, other) in all.into_iter().filter(|(at, other)| at != other) {
-            let value = grids.load(arg, 0, &other).unwrap();
-            assert!(grids.store(arg, 0, &at, value));
+            for part in 0..grids.0[arg].element.components() {
+                let value = grids.load(arg, part, &other).unwrap();
+                assert!(grids.store(arg, part, &at, value));
+            }
         }
     }
 }
@@ -103,7 +106,9 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], fused: Fused, rng: &mut 
         let like = grids.0[steps.pair.1].clone();
         let (from, to) = (like.lo.clone(), like.hi.clone());
         grids.0[steps.pair.0] = Grid { access: Access::Write, ..like };
-        each(&from, &to, |at| assert!(grids.store(steps.pair.0, 0, at, rng.value(steps.scalar))));
+        for part in 0..steps.components() {
+            each(&from, &to, |at| assert!(grids.store(steps.pair.0, part, at, rng.value(steps.scalar))));
+        }
     }
     for arg in [steps.pair.0, steps.pair.1] {
         fill(&mut grids, arg, (&lo, &hi), &fused.faces);
@@ -119,8 +124,10 @@ fn case(kernel: &Kernel, steps: &Steps, extent: &[i64], fused: Fused, rng: &mut 
                     .zip(held.lo.iter().zip(&held.hi))
                     .map(|(at, (lo, hi))| *at.clamp(lo, &(hi - 1)))
                     .collect();
-                let value = grids.load(steps.pair.1, 0, &near).unwrap();
-                assert!(grids.store(steps.pair.0, 0, at, value));
+                for part in 0..steps.components() {
+                    let value = grids.load(steps.pair.1, part, &near).unwrap();
+                    assert!(grids.store(steps.pair.0, part, at, value));
+                }
             }
         });
     }
@@ -161,7 +168,7 @@ fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
     let mut found = case.launch.clone();
     each(lo, hi, |at| {
         let value = Rng(7).value(steps.scalar);
-        assert!(found.grids.store(out, 0, at, value));
+        assert!((0..steps.components()).all(|part| found.grids.store(out, part, at, value)));
     });
     // Nor does what lies beyond the planes that all steps need together.
     let [below, above] = steps.reach()[4 - kernel.rank].map(|reach| i64::from(reach) * i64::from(fused.depth));
@@ -171,7 +178,8 @@ fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
             let grid = found.grids.0[arg].clone();
             each(&grid.lo, &grid.hi, |at| {
                 if !window.contains(&at[0]) {
-                    assert!(found.grids.store(arg, 0, at, Rng(at[0].unsigned_abs()).value(steps.scalar)));
+                    let value = Rng(at[0].unsigned_abs()).value(steps.scalar);
+                    assert!((0..steps.components()).all(|part| found.grids.store(arg, part, at, value)));
                 }
             });
         }
@@ -195,8 +203,10 @@ fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
     let (_, raised) = pocl::run(kernel, &case.plan, &source, &mut found, 0);
     assert!(raised.is_none(), "{}", source.text);
     each(from, to, |at| {
-        let (a, b) = (expected.load(out, 0, at).unwrap(), found.grids.load(out, 0, at).unwrap());
-        assert!(same(a, b), "{label}\n{:?}\nat {at:?}: {b:?}, not {a:?}\n{}", case.plan, source.text);
+        for part in 0..steps.components() {
+            let (a, b) = (expected.load(out, part, at).unwrap(), found.grids.load(out, part, at).unwrap());
+            assert!(same(a, b), "{label}\n{:?}\nat {at:?}, {part}: {b:?}, not {a:?}\n{}", case.plan, source.text);
+        }
     });
     // Nothing else was written.
     for arg in 0..before.0.len() {
@@ -230,8 +240,9 @@ fn fused(steps: &Steps, depth: u8, [y, x]: [u8; 2], faces: Faces) -> Fused {
 
 /// A step that reads around its cell of an array, and at the cell of another one; some in branches, some in a loop. Or
 /// several that alternate.
-fn random(rng: &mut Rng, several: usize) -> Kernel {
-    let (rank, element) = (2 + rng.below(2) as usize, [F32, F64, I32][rng.below(3) as usize]);
+fn random(rng: &mut Rng, (several, components): (usize, bool)) -> Kernel {
+    let elements = if components { [TWO, V3, THREE] } else { [F32, F64, I32] };
+    let (rank, element) = (2 + rng.below(2) as usize, elements[rng.below(3) as usize]);
     let kernels: Vec<Kernel> = (0..several).map(|_| one(rng, rank, element)).collect();
     match kernels.as_slice() {
         [kernel] => kernel.clone(),
@@ -239,9 +250,14 @@ fn random(rng: &mut Rng, several: usize) -> Kernel {
     }
 }
 
+const TWO: ElementType = ElementType::Array { element: &F32, len: 2 };
+const THREE: ElementType = ElementType::Array { element: &I32, len: 3 };
+
 /// Such a step.
 fn one(rng: &mut Rng, rank: usize, element: ElementType) -> Kernel {
-    let ElementType::Scalar(ty) = element else { unreachable!() };
+    let (ty, components) = (element.innermost().unwrap(), element.components());
+    let of = |part: u64| if components > 1 { vec![entry(int(part))] } else { Vec::new() };
+    let some = |rng: &mut Rng| of(rng.below(components as u64));
     let star = rng.below(2) == 0;
     let radius = 1 + rng.below(2) as i64;
     let mut args = vec![("next", bind(Access::Write, element, rank)), ("u", bind(Access::Read, element, rank))];
@@ -252,11 +268,12 @@ fn one(rng: &mut Rng, rank: usize, element: ElementType) -> Kernel {
         let wide = |rng: &mut Rng| rng.below(2 * radius as u64 + 1) as i64 - radius;
         let mut offset: Vec<i64> = (0..rank).map(|_| if star { 0 } else { wide(rng) }).collect();
         offset[rng.below(rank as u64) as usize] = wide(rng);
-        load(1, at_plus(&offset))
+        load_part(1, at_plus(&offset), some(rng))
     };
     let mut corner = vec![0; rank];
     corner[rng.below(rank as u64) as usize] = if rng.below(2) == 0 { radius } else { -radius };
-    let mut sum = (0..2 + rng.below(5)).fold(load(1, at_plus(&corner)), |sum, n| match n % 3 {
+    let first = load_part(1, at_plus(&corner), some(rng));
+    let mut sum = (0..2 + rng.below(5)).fold(first, |sum, n| match n % 3 {
         2 => sub(sum, mul(capture(0), near(rng))),
         _ => add(sum, near(rng)),
     });
@@ -265,14 +282,15 @@ fn one(rng: &mut Rng, rank: usize, element: ElementType) -> Kernel {
         each(&vec![-radius; rank], &vec![radius + 1; rank], |offset| {
             let few = offset.iter().filter(|by| **by != 0).count() <= 1 || (!star && rank == 2 && radius == 1);
             if few {
-                sum = add(std::mem::replace(&mut sum, int(0)), load(1, at_plus(offset)));
+                sum = add(std::mem::replace(&mut sum, int(0)), load_part(1, at_plus(offset), some(rng)));
             }
         });
     }
     let axis = |n: usize| project(at(), entry(int(n as u64)));
     let mut body = vec![let_(0, sum)];
-    if other.is_some() {
-        body.push(set(0, add(local(0), cast(load(2, at()), ty))));
+    if let Some(other) = other {
+        let path = if other == element { some(rng) } else { Vec::new() };
+        body.push(set(0, add(local(0), cast(load_part(2, at(), path), ty))));
     }
     if rng.below(2) == 0 {
         let odd =
@@ -288,20 +306,26 @@ fn one(rng: &mut Rng, rank: usize, element: ElementType) -> Kernel {
         let edge = compare(CompareOp::Lt, axis(0), int(1));
         body.push(eval(if_then(edge, block(vec![store(0, at(), load(1, at())), return_(None)]))));
     }
-    body.push(store(0, at(), mul(local(0), capture(0))));
+    if components > 1 {
+        body.push(store(0, at(), load(1, at_plus(&corner))));
+    }
+    for part in 0..components as u64 {
+        let more = if part > 0 { load_part(1, at(), of(part - 1)) } else { capture(0) };
+        body.push(store_part(0, at(), of(part), None, add(mul(local(0), capture(0)), more)));
+    }
     let captures = [("self.c", Type::Scalar(ty))];
     typed("random.rs", rank, &args, &captures, &["sum", "turn"], block(body), vec![], None)
 }
 
 #[test]
 fn random_kernels_take_several_steps() {
-    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(4);
+    let wanted = std::env::var("TIDA_RANDOM_KERNELS").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
     let first = std::env::var("TIDA_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let mut mirrored = 0;
     for seed in first..first + wanted {
         let mut rng = Rng(seed * 77 + 3);
         let kernels = [1, 1, 2, 3][(seed / 2 % 4) as usize];
-        let kernel = random(&mut rng, kernels);
+        let kernel = random(&mut rng, (kernels, seed % 2 == 0 && seed % 8 != 4));
         // Of every other one the arrays hold codes, if they are of floats, and count what saturates.
         let kernel = match seed % 4 {
             1 => in_format(&kernel, &Format::Range { bits: 32, min: -3.0, max: 5.0 }),
@@ -322,6 +346,7 @@ fn random_kernels_take_several_steps() {
         if !steps.knows(&around, &extent) {
             around.iter_mut().flatten().filter(|face| !face.wraps()).for_each(|face| *face = memory);
         }
+        let steps = steps.between(&around);
         mirrored += u64::from(around.iter().flatten().any(|face| face.mirrors()));
         let (depth, shuffled) = (2 + rng.below(3) as u8, seed % 2 == 1);
         let x = if shuffled { 1 << rng.below(3) } else { 1 + rng.below(4) as u8 };
@@ -413,7 +438,8 @@ fn only_some_kernels_take_several_steps() {
         fusible(&kernel, &analyse(&kernel)).map(|steps| steps.pair)
     };
     assert_eq!([pair("heat_2d"), pair("heat_3d"), pair("life"), pair("jacobi")], [Some((0, 1)); 4]);
-    // Reads what it writes, elements of several components, four axes, one axis, an array that alternates with nothing.
+    // Reads what it writes, components of several types, four axes, one axis, an array that alternates with nothing,
+    // components that a loop counts.
     for name in ["wave", "cells", "heat_4d", "divides", "lookup", "gather", "lattice"] {
         assert_eq!(pair(name), None, "{name}");
     }
@@ -491,31 +517,21 @@ fn samples_take_several_steps() {
     }
 }
 
-/// A kernel that sets the ghosts beyond a face, of the nearest cell inwards or of the nearest two, and computes with
-/// its coordinate along the axis across.
-fn face(rank: usize, (axis, high): (usize, bool), far: bool) -> Kernel {
-    let by = |far: i64| {
-        let mut by = vec![0; rank];
-        by[axis] = if high { -far } else { far };
-        load(0, at_plus(&by))
-    };
-    let place = cast(project(at(), entry(int(axis as u64))), ScalarType::F64);
-    let value = add(mul(capture(0), by(1)), if far { mul(by(2), place) } else { place });
-    let (args, captures) = ([("u", bind(Access::Write, F64, rank))], [("c", Type::Scalar(ScalarType::F64))]);
-    typed("face.rs", rank, &args, &captures, &[], block(vec![store(0, at(), value)]), vec![], None)
-}
-
 /// A step that reads all cells around its own.
-fn around(rank: usize) -> Kernel {
-    let mut sum = load(1, at());
-    let mut weight = 1;
-    each(&vec![-1; rank], &vec![2; rank], |offset| {
-        weight += 1;
-        let one = mul(load(1, at_plus(offset)), cast(int(weight), ScalarType::F64));
-        sum = add(std::mem::replace(&mut sum, int(0)), one);
-    });
-    let args = [("next", bind(Access::Write, F64, rank)), ("u", bind(Access::Read, F64, rank))];
-    let body = block(vec![store(0, at(), mul(sum, capture(0)))]);
+fn around(rank: usize, element: ElementType) -> Kernel {
+    let set = |part: usize| {
+        let mut sum = load_part(1, at(), path(element, part));
+        let mut weight = 1;
+        each(&vec![-1; rank], &vec![2; rank], |offset| {
+            weight += 1;
+            let read = load_part(1, at_plus(offset), path(element, part + weight as usize));
+            let one = mul(read, cast(int(weight), ScalarType::F64));
+            sum = add(std::mem::replace(&mut sum, int(0)), one);
+        });
+        store_part(0, at(), path(element, part), None, mul(sum, capture(0)))
+    };
+    let args = [("next", bind(Access::Write, element, rank)), ("u", bind(Access::Read, element, rank))];
+    let body = block((0..element.components()).map(set).collect());
     typed("around.rs", rank, &args, &[("c", Type::Scalar(ScalarType::F64))], &[], body, vec![], None)
 }
 
@@ -531,6 +547,11 @@ impl Set {
         let moves = |face: Face| !face.is_held();
         let of = |(axis, sides): (usize, &[Face; 2])| [0, 1].map(|n| moves(sides[n]) && !is_set(axis, n == 1));
         self.sides.iter().enumerate().map(of).collect()
+    }
+
+    fn others(&self) -> Vec<[Beside; 2]> {
+        let of = |filled: bool| if filled { Beside::Filled } else { Beside::Unknown };
+        self.filled().into_iter().map(|sides| sides.map(of)).collect()
     }
 
     /// The array with the ghosts that a fill and the kernels set, the last axis first; what lies beyond both along an
@@ -564,7 +585,7 @@ fn ghosts_that_kernels_set_are_computed() {
     use Face::{Even, Nearest, Wrap};
     let mut rng = Rng(31);
     let all = |rank: usize| (0..rank).rev().flat_map(|axis| [(axis, false), (axis, true)]).collect::<Vec<_>>();
-    for (sides, set, far) in [
+    for (sides, set, far, element) in [
         (vec![[Nearest; 2]; 2], all(2), false),
         (vec![[Nearest; 2]; 2], all(2), true),
         (vec![[Nearest; 2]; 3], all(3), true),
@@ -572,19 +593,23 @@ fn ghosts_that_kernels_set_are_computed() {
         (vec![[Nearest; 2], [Wrap; 2]], vec![(0, false), (0, true)], false),
         (vec![[Nearest, Even], [Even, Nearest]], vec![(1, true), (0, false)], true),
         (vec![[Nearest; 2], [Wrap; 2], [Nearest; 2]], vec![(2, true), (2, false), (0, true), (0, false)], false),
-    ] {
+    ]
+    .into_iter()
+    .map(|(sides, set, far)| (sides, set, far, F64))
+    .chain([(vec![[Nearest; 2]; 2], all(2), true, V3), (vec![[Wrap; 2], [Nearest, Even]], vec![(1, false)], false, V3)])
+    {
         let rank = sides.len();
-        let (plain, case_of) = (around(rank), Set { sides, set });
+        let (plain, case_of) = (around(rank, element), Set { sides, set });
         let steps = fusible(&plain, &analyse(&plain)).unwrap();
-        let kernels: Vec<Kernel> = case_of.set.iter().map(|side| face(rank, *side, far)).collect();
+        let kernels: Vec<Kernel> = case_of.set.iter().map(|side| face(rank, *side, far, element)).collect();
         let analyses: Vec<_> = kernels.iter().map(analyse).collect();
         let of = |n: usize| {
             let (axis, high) = case_of.set[n];
             GhostKernel { kernel: &kernels[n], analysis: &analyses[n], axis, high }
         };
         let ghosts: Vec<GhostKernel<'_>> = (0..kernels.len()).map(of).collect();
-        let made = with_ghosts(&plain, &steps, &ghosts, &case_of.filled()).unwrap();
-        let label = format!("{:?} far {far}", case_of.sides);
+        let made = with_ghosts(&plain, &steps, &ghosts, &case_of.others()).unwrap();
+        let label = format!("{:?} far {far} {element}", case_of.sides);
         let steps = Steps { computes: true, ..fusible(&made, &analyse(&made)).unwrap() };
         let (extent, cells) =
             (if rank == 2 { vec![7, 19] } else { vec![4, 5, 9] }, if rank == 2 { [1, 2] } else { [2, 1] });
@@ -605,8 +630,10 @@ fn ghosts_that_kernels_set_are_computed() {
         run_box(&made, &captured, &lo, &hi, &mut one, 1_000_000).unwrap();
         run_box(&plain, &captured[..1], &lo, &hi, &mut other, 1_000_000).unwrap();
         each(&lo, &hi, |at| {
-            let (a, b) = (other.load(0, 0, at).unwrap(), one.load(0, 0, at).unwrap());
-            assert!(same(a, b), "{label}\nat {at:?}: {b:?}, not {a:?}\n{made}");
+            for part in 0..element.components() {
+                let (a, b) = (other.load(0, part, at).unwrap(), one.load(0, part, at).unwrap());
+                assert!(same(a, b), "{label}\nat {at:?}, {part}: {b:?}, not {a:?}\n{made}");
+            }
         });
         // Several, on a device.
         case.plan.block = if rank == 2 { [9, 1, 1] } else { [14, 6, 1] };
@@ -623,13 +650,13 @@ fn ghosts_that_kernels_set_are_computed() {
     let made = |step: &Kernel, kernel: &Kernel| {
         let steps = fusible(step, &analyse(step)).unwrap();
         let ghosts = [GhostKernel { kernel, analysis: &analyse(kernel), axis: 1, high: false }];
-        with_ghosts(step, &steps, &ghosts, &[[true; 2], [false; 2]]).is_some()
+        with_ghosts(step, &steps, &ghosts, &[[Beside::Filled; 2], [Beside::Unknown; 2]]).is_some()
     };
-    assert!(made(&around(2), &along(1)) && !made(&around(2), &along(0)));
+    assert!(made(&around(2, F64), &along(1)) && !made(&around(2, F64), &along(0)));
     let upwind = {
         let args = [("next", bind(Access::Write, F64, 2)), ("u", bind(Access::Read, F64, 2))];
         let value = sub(load(1, at()), load(1, at_plus(&[0, -1])));
         typed("upwind.rs", 2, &args, &[], &[], block(vec![store(0, at(), value)]), vec![], None)
     };
-    assert!(made(&upwind, &face(2, (1, false), false)) && !made(&upwind, &face(2, (1, false), true)));
+    assert!(made(&upwind, &face(2, (1, false), false, F64)) && !made(&upwind, &face(2, (1, false), true, F64)));
 }

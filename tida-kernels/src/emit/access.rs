@@ -5,11 +5,12 @@ use super::body::Writer;
 use super::expr::{Binds, Piece};
 use super::ghosts;
 use super::helpers::Helper;
-use super::shared::{Reader, Shared, planes_before, planes_between, uniform};
+use super::shared::{Reader, Shared, planes_before, planes_between};
 use super::text::Text;
 use super::types::memory;
 use crate::element::ScalarType;
 use crate::ir::{Access, Component, ExprId};
+use crate::plan::fuse::uniform;
 use crate::plan::march::Queue;
 use crate::plan::wide::Row;
 
@@ -18,7 +19,7 @@ impl Writer<'_, '_> {
     pub fn load(&mut self, id: ExprId, arg: usize, index: &[ExprId], component: &Component) -> Piece {
         let of = &self.shared.kernel.args[arg];
         let ty = of.element.component_types().get(component.base as usize).copied().unwrap_or(ScalarType::U8);
-        if let Some(name) = self.step_value(id, arg) {
+        if let Some(name) = self.step_value(id, arg, component) {
             return self.truth(ty, name);
         }
         if let Some(text) = self.row_read(arg, index, component) {
@@ -77,10 +78,12 @@ impl Writer<'_, '_> {
     }
 
     /// What the function of a step is given for a read.
-    fn step_value(&mut self, id: ExprId, arg: usize) -> Option<String> {
+    fn step_value(&mut self, id: ExprId, arg: usize, component: &Component) -> Option<String> {
         let steps = self.shared.fused.as_ref().filter(|steps| self.in_kernel && steps.pair.1 == arg)?;
         let offset = steps.offsets[*steps.reads.get(&id)?];
-        Some(self.shared.given(arg, &offset[3 - self.shared.kernel.rank..]))
+        let several = steps.components() > 1;
+        let given = self.shared.given(arg, &offset[3 - self.shared.kernel.rank..]);
+        Some(if several { format!("{given}.of[{}]", component.base) } else { given })
     }
 
     /// The register of a marching thread that holds a component of a cell, if one does.

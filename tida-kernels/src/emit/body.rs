@@ -232,8 +232,11 @@ impl<'s, 'a> Writer<'s, 'a> {
                 let value = self.text_of(*value);
                 self.put(span, format!("{place} = {value};"));
             }
-            StmtKind::Store { value, .. } if self.shared.fused.is_some() => {
-                let (made, value) = (self.shared.own("made"), self.text_of(*value));
+            StmtKind::Store { component, value, .. } if self.shared.fused.is_some() => {
+                let (mut made, value) = (self.shared.own("made"), self.text_of(*value));
+                if self.shared.fused.as_ref().is_some_and(|steps| steps.components() > 1) {
+                    made += &format!(".of[{}]", component.base);
+                }
                 self.put(span, format!("{made} = {value};"));
             }
             StmtKind::Store { arg, index, value, .. } if self.slot_write(span, *arg as usize, index, *value) => {}

@@ -6,16 +6,18 @@
 //! memory in iterations before this one, so that one barrier for each plane serves all steps.
 
 mod cells;
+mod memory;
 mod near;
 mod staged;
 
 use std::collections::BTreeMap;
 
-use super::Param;
+use self::memory::{Spot, cell_functions};
 use super::kernel::{Declared, capture_type, params, top};
 use super::shared::Shared;
 use super::text::Text;
-use super::types::memory;
+use super::types::memory as type_of;
+use super::{Field, Param};
 use crate::plan::Dialect;
 use crate::plan::fuse::{Face, Fused, Held, Place, Steps, Stream, instead};
 
@@ -29,8 +31,12 @@ struct Streams<'s> {
     shuffles: BTreeMap<(i64, i64), [i64; 2]>,
     block: [u32; 3],
     rank: usize,
-    /// The type of a cell in memory.
-    ty: &'static str,
+    /// The type of a cell: that of its value, or a struct of the values of its components.
+    ty: String,
+    /// The type of a value in memory.
+    one: &'static str,
+    /// Values from a component to the next in memory, of both arrays, if cells have several.
+    between: Option<[String; 2]>,
     /// The function of a step takes the numbers of its cell.
     placed: bool,
     /// It is told where to count what saturates: of each step the block counts the cells whose results it would store,
@@ -51,8 +57,10 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
     let plan = shared.plan;
     let (Some(steps), Some(fused)) = (shared.fused.clone(), &plan.fused) else { return Text::default() };
     let rank = steps.rank;
-    let ty = memory(steps.scalar);
-    let (function, [placed, counts], rest) = function(shared, &steps, body, ty);
+    let one = type_of(steps.scalar);
+    let several = steps.components() > 1;
+    let ty = if several { shared.own("Cell") } else { one.to_owned() };
+    let (function, [placed, counts], rest) = function(shared, &steps, body, &ty);
     let names = |what: &str, shared: &mut Shared<'_>| {
         let (inp, out) =
             (format!("{}_{what}", shared.args[steps.pair.1]), format!("{}_{what}", shared.args[steps.pair.0]));
@@ -64,6 +72,7 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
         positions = [positions[0].clone(), positions[0].clone()];
     }
     let strides = groups.map(|group| shared.stride(group, 0));
+    let between = several.then(|| groups.map(|group| shared.field(Field::Plane(group.into()))));
     let streams = Streams {
         stream: steps.stream(fused),
         held: Held::of(&steps, fused, plan.block),
@@ -73,6 +82,8 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
         block: plan.block,
         rank,
         ty,
+        one,
+        between,
         placed,
         counts,
         arrays,
@@ -91,6 +102,7 @@ pub(super) fn steps(shared: &mut Shared<'_>, main: &mut Text, body: Text) -> Tex
         None => streams.planes(shared, main),
     }
     let mut all = varied(shared);
+    all.append(cell_functions(shared, &steps));
     all.append(numbers(shared, main));
     all.append(function);
     all
@@ -169,14 +181,13 @@ fn numbers(shared: &Shared<'_>, main: &Text) -> Text {
 fn function(shared: &mut Shared<'_>, steps: &Steps, body: Text, ty: &str) -> (Text, [bool; 2], Vec<Declared>) {
     // (OpenCL has a function `step` of two numbers.)
     let (name, made) = (shared.own("one_step"), shared.own("made"));
-    let given: Vec<String> = steps
-        .offsets
+    let given: Vec<String> = steps.offsets[..steps.read]
         .iter()
         .map(|offset| format!("const {ty} {}", shared.given(steps.pair.1, &offset[3 - steps.rank..])))
         .collect();
     let mut inner = Text { depth: 1, ..Text::default() };
     top(shared, &mut inner);
-    inner.line(format!("{ty} {made} = 0;"));
+    inner.line(format!("{ty} {made} = {};", if steps.components() > 1 { "{0}" } else { "0" }));
     inner.append(body);
     inner.line(format!("return {made};"));
     let placed = (0..steps.rank).any(|axis| {
@@ -292,10 +303,15 @@ impl Streams<'_> {
         axes.any(|axis| (0..2).any(|side| self.faces(axis)[side].mirrors() && self.reach(axis)[side] > 0))
     }
 
-    /// Where a value is in memory, on a plane of this number.
-    fn at(&self, array: usize, cell: i64, plane: &str) -> String {
-        let [array, position, stride] = [&self.arrays, &self.positions, &self.strides].map(|names| &names[array]);
-        format!("{array}[{position}_{cell} + {plane} * {stride}]")
+    /// Where a cell is in memory, on a plane of this number.
+    fn at(&self, array: usize, cell: i64, plane: &str) -> Spot {
+        let [pointer, position, stride] = [&self.arrays, &self.positions, &self.strides].map(|names| &names[array]);
+        Spot { array, pointer: pointer.clone(), position: format!("{position}_{cell} + {plane} * {stride}") }
+    }
+
+    /// What a variable starts with.
+    fn zero(&self) -> &'static str {
+        if self.between.is_some() { " = {0}" } else { " = 0" }
     }
 
     fn kept(&self, shared: &mut Shared<'_>, step: i64, cell: i64, plane: i64) -> String {
@@ -308,13 +324,15 @@ impl Streams<'_> {
         let (kept, depth, cells) = (self.stream.kept(), self.depth(), self.cells());
         for step in 0..depth {
             for cell in 0..cells {
-                let names: Vec<String> = (0..kept).map(|plane| self.kept(shared, step, cell, plane) + " = 0").collect();
+                let names: Vec<String> =
+                    (0..kept).map(|plane| self.kept(shared, step, cell, plane) + self.zero()).collect();
                 text.line(format!("{} {};", self.ty, names.join(", ")));
             }
         }
         let remembers = (0..self.rank).any(|axis| self.remembers(axis));
         if !self.away && depth > 1 && remembers && !self.fused.alike(self.rank) {
-            let names: Vec<String> = (0..cells).map(|cell| shared.own(&format!("ahead_{cell}")) + " = 0").collect();
+            let names: Vec<String> =
+                (0..cells).map(|cell| shared.own(&format!("ahead_{cell}")) + self.zero()).collect();
             text.line(format!("{} {};", self.ty, names.join(", ")));
         }
         self.told_before(shared, text);
@@ -424,7 +442,8 @@ impl Streams<'_> {
 
     /// What a thread fetches for a cell of its own, or for the one that it stages.
     fn fetched(&self, shared: &mut Shared<'_>, cell: i64, plane: &str) -> String {
-        if self.comes_late() { self.in_line(shared, 0, cell, plane) } else { self.at(0, cell, plane) }
+        let spot = if self.comes_late() { self.in_line(shared, 0, cell, plane) } else { self.at(0, cell, plane) };
+        spot.value(self, shared)
     }
 
     /// A value becomes the highest plane that a thread keeps of a cell.
@@ -485,7 +504,7 @@ impl Streams<'_> {
         let mirrors = !self.away && self.mirrors(0..self.rank);
         for cell in 0..self.cells() {
             let value = shared.own(&format!("value_{cell}"));
-            let offsets = &self.steps.offsets;
+            let offsets = &self.steps.offsets[..self.steps.read];
             let places = offsets.iter().map(|offset| self.steps.place(offset, cell, self.fused));
             let given: Vec<String> = places.map(|place| self.read(shared, step, &place, &mut names)).collect();
             let plain = self.call(shared, (step, cell), false, given);
@@ -633,7 +652,7 @@ impl Streams<'_> {
             let (inside, held) = (self.inside(shared, 0, &coming, true), shared.own("held0"));
             text.line(format!("const i32 {held} = {inside};"));
             for cell in 0..self.cells() {
-                let (ahead, from) = (shared.own(&format!("ahead_{cell}")), self.at(1, cell, &held));
+                let (ahead, from) = (shared.own(&format!("ahead_{cell}")), self.at(1, cell, &held).value(self, shared));
                 let test = self.is_ghost(shared, cell, &coming);
                 text.line(format!("if ({}) {ahead} = {from};", test.join(" || ")));
             }
@@ -649,8 +668,9 @@ impl Streams<'_> {
         text.block(format!("if ({plane} >= {from} && {plane} < {end})"), |text| {
             for cell in 0..self.cells() {
                 let mine: Vec<String> = (1..self.rank).map(|axis| self.of(shared, "mine", axis, cell)).collect();
-                let (value, to) = (shared.own(&format!("value_{cell}")), self.at(1, cell, &plane));
-                text.line(format!("if ({}) {to} = {value};", mine.join(" && ")));
+                let value = shared.own(&format!("value_{cell}"));
+                let left = self.at(1, cell, &plane).set(self, shared, &value);
+                text.line(format!("if ({}) {left}", mine.join(" && ")));
             }
         });
     }

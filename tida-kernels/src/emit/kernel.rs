@@ -15,7 +15,7 @@ use super::march;
 use super::names::legal;
 use super::planes;
 use super::segments;
-use super::shared::{Shared, planes_before, uniform};
+use super::shared::{Shared, planes_before};
 use super::side;
 use super::tagged;
 use super::text::Text;
@@ -25,6 +25,7 @@ use super::{Field, Param, Source};
 use crate::analysis::Analysis;
 use crate::element::ScalarType;
 use crate::ir::{Access, Kernel, Type};
+use crate::plan::fuse::uniform;
 use crate::plan::{Goal, Plan};
 
 /// A parameter with its declaration and its name.

@@ -13,7 +13,7 @@ use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, ExprId, ExprKind, Kernel, Span};
 use crate::plan::cache::{Scope, sharing};
 use crate::plan::coarse::Coarse;
-use crate::plan::fuse::{Steps, steps};
+use crate::plan::fuse::{Steps, steps, uniform};
 use crate::plan::maps::{Map, maps};
 use crate::plan::march::Queue;
 use crate::plan::planes::{Planes, planes};
@@ -158,7 +158,10 @@ impl<'a> Shared<'a> {
             coarse: None,
             maps: Vec::new(),
             tagged: Vec::new(),
-            fused: plan.fused.as_ref().and_then(|fused| steps(kernel, analysis, (fused.out.into(), fused.inp.into()))),
+            fused: plan.fused.as_ref().and_then(|fused| {
+                let steps = steps(kernel, analysis, (fused.out.into(), fused.inp.into()))?;
+                Some(steps.between(&fused.faces))
+            }),
             unproven: super::group::unproven(kernel, analysis),
             group_len: String::new(),
             suffixes: Vec::new(),
@@ -463,13 +466,6 @@ fn place(offset: impl Iterator<Item = i64>) -> String {
         _ => format!("_p{by}"),
     };
     offset.map(part).collect()
-}
-
-/// The scalar type of all components, if they have one.
-pub(super) fn uniform(element: &ElementType) -> Option<ScalarType> {
-    let types = element.component_types();
-    let first = *types.first()?;
-    types.iter().all(|ty| *ty == first).then_some(first)
 }
 
 /// Where a component's plane starts, in planes of what the argument's pointer points to.

@@ -7,12 +7,12 @@
 
 use super::faces::distance;
 use super::{
-    BinaryOp, Body, Capture, CompareOp, Expr, ExprId, ExprKind, Function, Kernel, Local, LocalId, Method, Span, Stmt,
-    StmtKind, Type, has_loop, holds,
+    BinaryOp, Body, Capture, CompareOp, Component, Expr, ExprId, ExprKind, Function, Kernel, Local, LocalId, Method,
+    Span, Step, Stmt, StmtKind, Type, has_loop, holds,
 };
 use crate::analysis::Analysis;
 use crate::element::{ElementType, ScalarType};
-use crate::plan::fuse::Steps;
+use crate::plan::fuse::{Steps, uniform};
 use crate::plan::reads::{Reads, coordinates};
 use crate::scalar::Value;
 
@@ -29,22 +29,40 @@ pub struct GhostKernel<'a> {
     pub high: bool,
 }
 
+/// What is beyond a face whose ghosts no kernel sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beside {
+    /// What it is is not known.
+    #[default]
+    Unknown,
+    /// A fill sets ghosts anew: from the other end, or from cells inwards.
+    Filled,
+    /// The same value everywhere.
+    Fixed,
+}
+
 /// Whether ghosts beyond a face that a kernel sets can be computed by those who read them.
 pub fn can_compute(kernel: &Kernel, analysis: &Analysis, (axis, high): (usize, bool)) -> bool {
-    let one = matches!(kernel.args.first().map(|arg| &arg.element), Some(ElementType::Scalar(_)));
+    let alike = kernel.args.first().is_some_and(|arg| uniform(&arg.element).is_some());
     let ends = !has_loop(&kernel.body.block) && !kernel.functions.iter().any(|function| has_loop(&function.body.block));
     let tables = kernel.captures.iter().any(|capture| capture.known.is_some());
     let inwards = if high { -1 } else { 1 };
-    one && ends && !tables && super::reads_inwards(kernel, analysis, (axis, inwards)).is_some()
+    alike && ends && !tables && super::reads_inwards(kernel, analysis, (axis, inwards)).is_some()
 }
 
 /// A kernel whose steps compute the ghosts beyond these faces of the array that they read, in the order in which their
-/// kernels set them; nothing if they cannot. What it reads there has to be the nearest cell of the domain. `filled`
-/// says beyond which of the other faces, by axis, a fill sets ghosts anew: from the other end, or from cells inwards.
+/// kernels set them; nothing if they cannot. What it reads there has to be the nearest cell of the domain. `others`
+/// says what is beyond the other faces, by axis.
 ///
 /// Its captured values are its own, then those of the faces; then comes for each face the coordinate of the first cell
-/// beyond it (the lower face: the first one that is not, `i64`), and at the end whether any ghost may be near (`bool`).
-pub fn with_ghosts(kernel: &Kernel, steps: &Steps, faces: &[GhostKernel<'_>], filled: &[[bool; 2]]) -> Option<Kernel> {
+/// beyond it (the lower face: the first one that is not, `i64`), the same for each face that is [`Beside::Fixed`], by
+/// axis, and at the end whether any ghost may be near (`bool`).
+pub fn with_ghosts(
+    kernel: &Kernel,
+    steps: &Steps,
+    faces: &[GhostKernel<'_>],
+    others: &[[Beside; 2]],
+) -> Option<Kernel> {
     let mut made = kernel.clone();
     let first_edge = made.captures.len() + faces.iter().map(|face| face.kernel.captures.len()).sum::<usize>();
     let mut known = Vec::with_capacity(faces.len());
@@ -52,20 +70,30 @@ pub fn with_ghosts(kernel: &Kernel, steps: &Steps, faces: &[GhostKernel<'_>], fi
         let captures = made.captures.len();
         made.captures.extend(face.kernel.captures.iter().cloned());
         let furthest = super::reads_inwards(face.kernel, face.analysis, face.across())?.max(1);
-        let function = function(&mut made, face, (steps.scalar, furthest))?;
+        let function = function(&mut made, face, (&steps.element, furthest))?;
         let (coordinates, edge) = (coordinates(face.kernel), (first_edge + number) as u32);
         known.push(Known { face: *face, captures, function, furthest, coordinates, edge });
     }
     for number in 0..faces.len() {
         made.captures.push(Capture::of_launch(format!("edge{number}"), Type::Scalar(ScalarType::I64)));
     }
+    let mut beside = vec![[(Beside::Unknown, 0); 2]; others.len()];
+    for (axis, sides) in others.iter().enumerate() {
+        for (side, other) in sides.iter().enumerate() {
+            beside[axis][side] = (*other, made.captures.len() as u32);
+            if *other == Beside::Fixed {
+                made.captures.push(Capture::of_launch(format!("fixed{axis}_{side}"), Type::Scalar(ScalarType::I64)));
+            }
+        }
+    }
     let near = made.captures.len() as u32;
     made.captures.push(Capture::of_launch("near", Type::Scalar(ScalarType::Bool)));
     let reach = &steps.reach()[4 - steps.rank..];
     for (id, number) in &steps.reads {
         let offset = &steps.offsets.get(*number)?[3 - steps.rank..];
-        let read = kernel.body[*id].clone();
-        Read { body: &mut made.body, read, faces: &known, filled, reach, offset, near }.replace(*id)?;
+        let (read, element) = (kernel.body[*id].clone(), &steps.element);
+        Read { body: &mut made.body, read, element, faces: &known, others: &beside, reach, offset, near }
+            .replace(*id)?;
     }
     Some(made)
 }
@@ -95,8 +123,11 @@ struct Known<'a> {
 struct Read<'a> {
     body: &'a mut Body,
     read: Expr,
+    /// What it reads a component of.
+    element: &'a ElementType,
     faces: &'a [Known<'a>],
-    filled: &'a [[bool; 2]],
+    /// What is beyond other faces, and the captured value that says where those are that are fixed.
+    others: &'a [[(Beside, u32); 2]],
     /// What the step reads around its cell.
     reach: &'a [[u8; 2]],
     /// What it reads, from the cell.
@@ -118,6 +149,27 @@ impl Read<'_> {
         let by = offset[axis];
         let is_it = |known: &Known<'_>| known.face.axis == axis && known.face.high == (by > 0);
         if by == 0 { None } else { self.faces.iter().position(is_it) }
+    }
+
+    /// What is beyond the face that what is at an offset may lie beyond along an axis, if no kernel sets it.
+    fn beside(&self, offset: &[i64], axis: usize) -> (Beside, u32) {
+        self.others.get(axis).map_or((Beside::Unknown, 0), |sides| sides[usize::from(offset[axis] > 0)])
+    }
+
+    /// Whether what is at an offset lies within the faces of fixed values across axes before this one: beyond them
+    /// there is that value, as there is beside.
+    fn within_fixed(&mut self, offset: &[i64], before: usize, mut so_far: ExprId) -> ExprId {
+        for axis in 0..before {
+            let (beside, edge) = self.beside(offset, axis);
+            if offset[axis] == 0 || self.face(offset, axis).is_some() || beside != Beside::Fixed {
+                continue;
+            }
+            let (at, edge) = (self.at(offset, axis), self.push(ScalarType::I64, ExprKind::Capture(edge)));
+            let op = if offset[axis] > 0 { CompareOp::Lt } else { CompareOp::Ge };
+            let within = self.push(ScalarType::Bool, ExprKind::Compare(op, at, edge));
+            so_far = self.push(ScalarType::Bool, ExprKind::And(so_far, within));
+        }
+        so_far
     }
 
     /// The coordinate along an axis of what is at an offset.
@@ -153,9 +205,10 @@ impl Read<'_> {
         let (used, before) = (known.coordinates >> axis & 1 == 1, axis < known.face.axis);
         if before && offset[axis] != 0 && self.face(offset, axis).is_none() {
             // What lies beyond both is what is beyond the axis before. A fill takes it from a ghost elsewhere.
-            let filled = self.filled.get(axis).is_some_and(|sides| sides[usize::from(offset[axis] > 0)]);
-            if used || !filled {
-                return None;
+            match self.beside(offset, axis).0 {
+                Beside::Filled if !used => {}
+                Beside::Fixed => {}
+                _ => return None,
             }
         }
         Some(match (used, before) {
@@ -166,15 +219,20 @@ impl Read<'_> {
         })
     }
 
-    /// What memory has at an offset.
+    /// What memory has at an offset: all components.
     fn load(&mut self, offset: &[i64]) -> Option<ExprId> {
-        let mut kind = self.read.kind.clone();
-        if offset != self.offset {
-            let at: Vec<ExprId> = (0..offset.len()).map(|axis| self.at(offset, axis)).collect();
-            let ExprKind::Load { index, .. } = &mut kind else { return None };
-            *index = at;
-        }
-        Some(push(self.body, &self.read.ty, self.read.span, kind))
+        let ExprKind::Load { arg, index, .. } = self.read.kind.clone() else { return None };
+        let index = match offset == self.offset {
+            true => index,
+            false => (0..offset.len()).map(|axis| self.at(offset, axis)).collect(),
+        };
+        let (ty, span) = (Type::of_element(self.element), self.read.span);
+        let mut base = 0;
+        Some(whole(self.body, &ty, span, &mut |body, ty| {
+            let component = Component { base, dynamic: Vec::new() };
+            base += 1;
+            push(body, ty, span, ExprKind::Load { arg, index: index.clone(), component })
+        }))
     }
 
     /// What is at an offset once kernels have set the ghosts beyond faces across axes from this one on: the last axis
@@ -188,6 +246,7 @@ impl Read<'_> {
         let (at, edge) = (self.at(offset, axis), self.push(ScalarType::I64, ExprKind::Capture(edge)));
         let op = if face.high { CompareOp::Ge } else { CompareOp::Lt };
         let beyond = self.push(ScalarType::Bool, ExprKind::Compare(op, at, edge));
+        let beyond = self.within_fixed(offset, axis, beyond);
         let near = self.push(ScalarType::Bool, ExprKind::Capture(self.near));
         let mut given = vec![self.push(ScalarType::Bool, ExprKind::And(near, beyond))];
         for far in 1..=furthest {
@@ -206,13 +265,17 @@ impl Read<'_> {
         for (capture, of) in (captures..).zip(&face.kernel.captures) {
             given.push(push(self.body, &of.ty, self.read.span, ExprKind::Capture(capture as u32)));
         }
-        Some(push(self.body, &self.read.ty, self.read.span, ExprKind::Call(function, given)))
+        let ty = Type::of_element(self.element);
+        Some(push(self.body, &ty, self.read.span, ExprKind::Call(function, given)))
     }
 
     /// Has the read become what is there.
     fn replace(&mut self, id: ExprId) -> Option<()> {
         if (0..self.offset.len()).any(|axis| self.face(self.offset, axis).is_some()) {
-            let value = self.value(self.offset, 0)?;
+            let ExprKind::Load { component: Component { base, dynamic }, .. } = &self.read.kind else { return None };
+            let (base, known) = (*base, dynamic.is_empty());
+            let value = self.value(self.offset, 0).filter(|_| known)?;
+            let value = part(self.body, value, base);
             self.body.exprs[id.0 as usize].kind = self.body[value].kind.clone();
         }
         Some(())
@@ -221,7 +284,7 @@ impl Read<'_> {
 
 /// The function of a face: whether a place is beyond it, the values of so many cells inwards of it, the nearest one
 /// first, the ghost's coordinates and what its kernel has captured give the value of the place. Gives its number.
-fn function(made: &mut Kernel, face: &GhostKernel<'_>, (scalar, furthest): (ScalarType, i64)) -> Option<u32> {
+fn function(made: &mut Kernel, face: &GhostKernel<'_>, (element, furthest): (&ElementType, i64)) -> Option<u32> {
     let kernel = face.kernel;
     let own = made.functions.len() as u32;
     made.functions.extend(kernel.functions.iter().map(|function| {
@@ -234,7 +297,7 @@ fn function(made: &mut Kernel, face: &GhostKernel<'_>, (scalar, furthest): (Scal
         body.locals.push(Local { name, ty });
         body.locals.len() as LocalId - 1
     };
-    let value = Type::Scalar(scalar);
+    let value = Type::of_element(element);
     let is = local("_beyond".into(), Type::Scalar(ScalarType::Bool));
     let inside: Vec<LocalId> = (0..furthest).map(|far| local(format!("_inside{far}"), value.clone())).collect();
     let at: Vec<LocalId> =
@@ -243,15 +306,19 @@ fn function(made: &mut Kernel, face: &GhostKernel<'_>, (scalar, furthest): (Scal
         kernel.captures.iter().map(|capture| local(format!("_{}", capture.name), capture.ty.clone())).collect();
     let ghost = local("_ghost".into(), value.clone());
     let reads = Reads::of(face.analysis);
-    for (number, expr) in body.exprs.iter_mut().enumerate() {
-        called(expr, own);
-        expr.kind = match &expr.kind {
+    for number in 0..body.exprs.len() {
+        called(&mut body.exprs[number], own);
+        let span = body.exprs[number].span;
+        body.exprs[number].kind = match &body.exprs[number].kind {
             ExprKind::Load { component, .. } if !component.dynamic.is_empty() => return None,
-            ExprKind::Load { .. } => {
+            ExprKind::Load { component: Component { base, .. }, .. } => {
+                let base = *base;
                 // No statement evaluates what has no meaning.
                 let read = reads.get(ExprId(number as u32));
                 let far = read.and_then(|(_, access)| distance(&access.index, face.across())).unwrap_or(1);
-                ExprKind::Local(*inside.get(far as usize - 1)?)
+                let cell = push(&mut body, &value, span, ExprKind::Local(*inside.get(far as usize - 1)?));
+                let part = part(&mut body, cell, base);
+                body[part].kind.clone()
             }
             ExprKind::Coordinate(axis) => ExprKind::Local(*at.get(*axis as usize)?),
             ExprKind::Capture(number) => ExprKind::Local(*captures.get(*number as usize)?),
@@ -266,7 +333,7 @@ fn function(made: &mut Kernel, face: &GhostKernel<'_>, (scalar, furthest): (Scal
     let (first, last) = (push(&mut body, &value, span, nearest), push(&mut body, &value, span, ExprKind::Local(ghost)));
     let beyond = push(&mut body, &Type::Scalar(ScalarType::Bool), span, ExprKind::Local(is));
     let mut block = std::mem::take(&mut body.block);
-    sets(&mut block, ghost, last);
+    sets(&mut block, (ghost, &value), last)?;
     let stmt = |kind| Stmt { span, kind };
     body.block = vec![
         stmt(StmtKind::Let(ghost, Some(first))),
@@ -286,19 +353,76 @@ fn called(expr: &mut Expr, by: u32) {
     }
 }
 
-/// Has statements set a local in place of their cell, and give `last` where they end.
-fn sets(block: &mut [Stmt], ghost: LocalId, last: ExprId) {
+/// Has statements set a local in place of their cell, and give `last` where they end; none of those that compute which
+/// component they set.
+fn sets(block: &mut [Stmt], (ghost, ty): (LocalId, &Type), last: ExprId) -> Option<()> {
     for stmt in block {
         match &mut stmt.kind {
-            StmtKind::Store { value, .. } => stmt.kind = StmtKind::Assign(ghost, Vec::new(), *value),
+            StmtKind::Store { component, value, .. } => {
+                let path = Some(&component).filter(|component| component.dynamic.is_empty())?;
+                let steps = parts(ty, path.base).into_iter().map(|(n, _)| Step::Part(n)).collect();
+                stmt.kind = StmtKind::Assign(ghost, steps, *value);
+            }
             StmtKind::Return(value) => *value = Some(last),
             StmtKind::If(_, then, otherwise) => {
-                sets(then, ghost, last);
-                sets(otherwise, ghost, last);
+                sets(then, (ghost, ty), last)?;
+                sets(otherwise, (ghost, ty), last)?;
             }
             _ => {}
         }
     }
+    Some(())
+}
+
+/// The parts that lead to a component of a value, with what each of them is.
+fn parts(ty: &Type, component: u32) -> Vec<(u32, Type)> {
+    let (mut found, mut ty, mut left) = (Vec::new(), ty.clone(), component as usize);
+    loop {
+        let next = match &ty {
+            Type::Scalar(_) => return found,
+            Type::Array(of, _) => {
+                let size = of.components().max(1);
+                let number = left / size;
+                left %= size;
+                Some((number, (**of).clone()))
+            }
+            Type::Tuple(of) => within(&mut left, of.iter()),
+            Type::Struct(_, of) => within(&mut left, of.iter().map(|(_, ty)| ty)),
+        };
+        let Some((number, of)) = next else { return found };
+        found.push((number as u32, of.clone()));
+        ty = of;
+    }
+}
+
+/// The part that a component is in, of parts one after the other; then its number there.
+fn within<'a>(component: &mut usize, parts: impl Iterator<Item = &'a Type>) -> Option<(usize, Type)> {
+    for (number, ty) in parts.enumerate() {
+        let size = ty.components();
+        if *component < size {
+            return Some((number, ty.clone()));
+        }
+        *component -= size;
+    }
+    None
+}
+
+/// A component of a value.
+fn part(body: &mut Body, value: ExprId, component: u32) -> ExprId {
+    let Expr { ty, span, .. } = body[value].clone();
+    parts(&ty, component).into_iter().fold(value, |of, (n, ty)| push(body, &ty, span, ExprKind::Part(of, n)))
+}
+
+/// A value made of its components, each of which `leaf` gives in turn.
+fn whole(body: &mut Body, ty: &Type, span: Span, leaf: &mut dyn FnMut(&mut Body, &Type) -> ExprId) -> ExprId {
+    let of: Vec<Type> = match ty {
+        Type::Scalar(_) => return leaf(body, ty),
+        Type::Array(of, count) => vec![(**of).clone(); *count],
+        Type::Tuple(of) => of.to_vec(),
+        Type::Struct(_, of) => of.iter().map(|(_, ty)| ty.clone()).collect(),
+    };
+    let made = of.iter().map(|ty| whole(body, ty, span, leaf)).collect();
+    push(body, ty, span, ExprKind::Construct(made))
 }
 
 fn push(body: &mut Body, ty: &Type, span: Span, kind: ExprKind) -> ExprId {

@@ -19,7 +19,7 @@ mod unroll;
 pub use coded::{Coded, NotCoded, coded};
 pub use cycle::{Cycle, cycle};
 pub use faces::{FaceKernel, reads_beside, reads_inwards, with_faces, with_opposite};
-pub use ghosts::{GhostKernel, can_compute, with_ghosts};
+pub use ghosts::{Beside, GhostKernel, can_compute, with_ghosts};
 pub use join::{Joined, join, join_value};
 pub use lower::{Binding, LowerInput, lower, lower_group};
 pub use parts::parts_of_value;

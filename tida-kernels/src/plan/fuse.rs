@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use super::reads::{Reads, coordinates, expressions};
 use crate::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol};
 use crate::element::{ElementType, ScalarType};
-use crate::ir::{Access, Arg, ExprId, ExprKind, Kernel, has_while};
+use crate::ir::{Access, Arg, ExprId, ExprKind, Kernel, StmtKind, has_while, holds};
 
 pub use choice::{Asked, Chosen, LAUNCH, LONGEST, Parts, Target, choose, single, worth_a_trial};
 
@@ -125,10 +125,14 @@ pub struct Steps {
     pub pair: (usize, usize),
     /// Axes.
     pub rank: usize,
-    /// The type of a cell.
+    /// What a cell is: its components are all of one type.
+    pub element: ElementType,
+    /// That type.
     pub scalar: ScalarType,
-    /// The offsets of the reads, each once.
+    /// The offsets of the reads, each once; then those that stand for them beyond faces ([`Steps::between`]).
     pub offsets: Vec<[i64; 3]>,
+    /// How many offsets a cell reads.
+    pub read: usize,
     /// For each expression that reads it, the number of its offset.
     pub reads: BTreeMap<ExprId, usize>,
     /// Operations on a cell.
@@ -187,7 +191,8 @@ pub fn harmless(kernel: &Kernel, analysis: &Analysis) -> Option<u8> {
 /// The same for the argument that is written and the one that alternates with it.
 pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -> Option<Steps> {
     let (written, read) = (kernel.args.get(out)?, kernel.args.get(inp)?);
-    let ElementType::Scalar(scalar) = written.element else { return None };
+    let element = written.element;
+    let scalar = uniform(&element)?;
     let rank = kernel.rank;
     let alike = written.access == Access::Write
         && read.access == Access::Read
@@ -197,17 +202,23 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
     let alone = kernel.args.iter().filter(|arg| arg.access == Access::Write).count() == 1;
     let usage = analysis.args.get(out)?;
     let only_written = usage.must_write && !usage.read;
-    if !(2..=3).contains(&rank) || !alike || !alone || !only_written {
+    let computed = |kind: &StmtKind| matches!(kind, StmtKind::Store { component, .. } if !component.dynamic.is_empty());
+    if !(2..=3).contains(&rank) || !alike || !alone || !only_written || holds(&kernel.body.block, &computed) {
         return None;
     }
     // What threads at the edge of a tile compute is of no use.
     let coordinates = harmless(kernel, analysis)?;
     let of = Reads::of(analysis);
     let (offsets, reads) = (Vec::new(), BTreeMap::new());
+    let (work, others, computes) = (0, 0, false);
     let mut found =
-        Steps { pair: (out, inp), rank, scalar, offsets, reads, work: 0, others: 0, coordinates, computes: false };
+        Steps { pair: (out, inp), rank, element, scalar, offsets, read: 0, reads, work, others, coordinates, computes };
     for id in expressions(&kernel.body, &kernel.body.block) {
         let arg = match &kernel.body[id].kind {
+            // An entry that a cell computes would have to be looked up in registers.
+            ExprKind::Load { arg, component, .. } if *arg as usize == inp && !component.dynamic.is_empty() => {
+                return None;
+            }
             ExprKind::Load { arg, .. } => *arg as usize,
             ExprKind::Binary(..) | ExprKind::Method(..) | ExprKind::Call(..) | ExprKind::Compare(..) => {
                 // Those of `I64` are mostly those of indexes.
@@ -241,10 +252,28 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
     }
     let others = kernel.args.iter().enumerate().filter(|(n, arg)| *n != inp && arg.access == Access::Read);
     found.others = others.map(|(_, arg)| arg.element.bytes() as u32).sum();
-    (!found.offsets.is_empty()).then_some(found)
+    found.read = found.offsets.len();
+    (found.read > 0).then_some(found)
+}
+
+/// The scalar type of all components, if they have one.
+pub(crate) fn uniform(element: &ElementType) -> Option<ScalarType> {
+    let types = element.component_types();
+    let first = *types.first()?;
+    types.iter().all(|ty| *ty == first).then_some(first)
 }
 
 impl Steps {
+    /// Values of a cell.
+    pub fn components(&self) -> usize {
+        self.element.components()
+    }
+
+    /// Bytes of a cell.
+    pub fn bytes(&self) -> usize {
+        self.element.bytes()
+    }
+
     /// Whether a step reads other cells than its own.
     pub fn reads_around(&self) -> bool {
         self.offsets.iter().any(|offset| *offset != [0; 3])
@@ -276,12 +305,13 @@ impl Steps {
             let short =
                 (0..2).any(|side| sides[side].mirrors() && i64::from(reach[4 - self.rank + axis][side]) > extent[axis]);
             !short && sides.iter().any(wraps) == sides.iter().all(wraps)
-        }) && self.offsets.iter().all(|offset| self.others(offset, faces))
+        }) && self.between(faces).reach() == reach
     }
 
-    /// Whether what stands for a read beyond faces is read too.
-    fn others(&self, offset: &[i64; 3], faces: &Faces) -> bool {
-        let mut all = vec![*offset];
+    /// The same between such faces: threads find what stands for a read beyond them as they find what is read. They
+    /// [know](Steps::knows) it if it lies no further away than what a step reads, since memory may end there.
+    pub fn between(&self, faces: &Faces) -> Steps {
+        let mut all = self.offsets.clone();
         for axis in 3 - self.rank..3 {
             let more: Vec<[i64; 3]> = all
                 .iter()
@@ -296,7 +326,13 @@ impl Steps {
                 .collect();
             all.extend(more);
         }
-        all.iter().all(|offset| self.offsets.contains(offset))
+        let mut found = self.clone();
+        for offset in all {
+            if !found.offsets.contains(&offset) {
+                found.offsets.push(offset);
+            }
+        }
+        found
     }
 
     /// The axis of the offsets that a block streams along.
@@ -463,7 +499,7 @@ impl Fused {
     /// Bytes of shared memory of a block.
     pub fn shared(&self, steps: &Steps, block: [u32; 3]) -> u64 {
         let held = Held::of(steps, self, block);
-        held.values().unsigned_abs() * steps.scalar.size() as u64 * u64::from(self.tiles(block))
+        held.values().unsigned_abs() * steps.bytes() as u64 * u64::from(self.tiles(block))
     }
 }
 
@@ -525,7 +561,7 @@ impl Held {
         let slots = steps.stream(fused).slots();
         let mut held = Held { plane, step: plane * slots, gap, cells, depth: fused.depth.into(), way: None };
         let (cx, start) = (i64::from(fused.cells[1]), held.values());
-        let row = x + (BANKS / steps.scalar.size() as i64 / cx).max(1);
+        let row = x + (BANKS / steps.bytes() as i64 / cx).max(1);
         let slot = row * fused.each();
         if fused.shuffled {
             let (coming, leaving) = if steps.rank == 2 { (AHEAD[0], 2) } else { (AHEAD[1], 0) };

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod compare;
+pub mod faces;
 pub mod host;
 pub mod nvrtc;
 pub mod pocl;

@@ -174,12 +174,13 @@ const TOGETHER: [Together; 7] = [
     Together { program: "Robin", launches: true, blocks: true },
     // A table, and its ghosts at corners are of the other end; no pass over blocks has a periodic axis.
     Together { program: "inflow that changes", launches: false, blocks: false },
-    // Several components.
+    // Odd mirrors beyond the other faces.
     Together { program: "moving lid", launches: false, blocks: true },
+    // What a thread would keep of nine components in `f64` has no room in registers, as a model counts them.
     Together { program: "Zou-He", launches: false, blocks: true },
     // Two layers.
     Together { program: "sponge", launches: false, blocks: true },
-    // Several components.
+    // A loop counts the components in the kernels of its faces (`steps_of_components` has such a face without).
     Together { program: "outflow", launches: false, blocks: true },
     // Reads along the face, as far as there are cells.
     Together { program: "along the face", launches: false, blocks: false },

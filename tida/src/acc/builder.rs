@@ -218,7 +218,7 @@ pub enum Compile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fuse {
-    /// As many as a model of costs says, on a GPU; none on other devices.
+    /// As many as a model of costs says, on a GPU, of arrays of one component; one for others and on other devices.
     #[default]
     Auto,
     /// One.

@@ -39,16 +39,18 @@ pub(crate) struct FaceLaunch {
     /// If who reads these ghosts can compute them: the axis of four that the face is across, times 2, and 1 for the
     /// high face.
     pub side: Option<usize>,
-    /// Beyond these faces of the array a fill sets ghosts anew.
-    pub filled: Sides,
+    /// The cells that it sets ghosts beside.
+    pub domain: Domain,
 }
 
 /// The cells of a sweep beside which kernels set ghosts: all of one region.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Domain {
     pub cells: GridBox<4>,
-    /// See [`FaceLaunch::filled`].
+    /// Beyond these faces of the array a fill sets ghosts anew.
     pub filled: Sides,
+    /// Beyond these there are fixed values.
+    pub fixed: Sides,
 }
 
 /// How a kernel that sets ghosts goes with a sweep.
@@ -85,7 +87,7 @@ impl FaceLaunch {
         let near = reads_beside(kernel, analysis, (kernel.rank.checked_sub(1)?, inwards));
         let side = side(launch, (LAST, high));
         let goes = Goes::Beside(inwards);
-        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, filled: domain.filled })
+        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, domain: *domain })
     }
 
     /// A kernel over all ghosts of one face of the domain that a sweep leaves, whose only argument is that array.
@@ -95,7 +97,7 @@ impl FaceLaunch {
         let plain = kernel.args.len() == 1 && analysis.complete && !analysis.may_fault && !analysis.counts;
         let side = side(launch, (axis, high));
         let goes = Goes::After(axis, high);
-        plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, filled: domain.filled })
+        plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, domain: *domain })
     }
 
     /// A kernel over these ghosts, of the same arguments as one over those beyond the opposite face, which neither
@@ -114,7 +116,9 @@ impl FaceLaunch {
         };
         let fits = apart && *region == ghosts.0 && plain(launch) == Some(true) && plain(first.0) == Some(true);
         let goes = Goes::Opposite(axis, high);
-        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side: None, filled: Sides::default() })
+        let (filled, fixed) = (Sides::default(), Sides::default());
+        let domain = Domain { cells: *others, filled, fixed };
+        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side: None, domain })
     }
 
     /// The captured value that says which cells it is for.

@@ -5,12 +5,12 @@ use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::ir::{GhostKernel, with_ghosts};
+use tida_kernels::ir::{Beside, GhostKernel, with_ghosts};
 use tida_kernels::scalar::Value;
 
 use super::capture::{CapturedValue, Captures};
 use super::device::OnDevice;
-use super::faces::FaceLaunch;
+use super::faces::{Domain, FaceLaunch};
 use super::fused::OneStep;
 use super::prepare::Prepared;
 use super::site::Site;
@@ -35,22 +35,34 @@ pub(crate) fn ghosted(sweep: &Arc<dyn Launch>, faces: &[Arc<FaceLaunch>]) -> Opt
     let (prepared, captures) = {
         let step = sweep.step()?;
         let of = faces.iter().map(|face| Some((face, face.launch.beside()?))).collect::<Option<SmallVec<[_; 6]>>>()?;
-        let filled = of.first()?.0.filled;
+        let domain = of.first()?.0.domain;
         let kernels = of.iter().map(|(_, step)| Arc::as_ptr(step.prepared) as usize).collect();
         // Those that fills set come after them.
-        let sides = of.iter().map(|(face, _)| face.side).chain([Some(filled.bits())]).collect::<Option<_>>()?;
+        let others = [domain.filled.bits(), domain.fixed.bits()].map(Some);
+        let sides = of.iter().map(|(face, _)| face.side).chain(others).collect::<Option<_>>()?;
         let mut made = step.prepared.with_ghosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let prepared = made.entry((kernels, sides)).or_insert_with(|| made_one(step.prepared, &of, filled)).clone()?;
+        let prepared = made.entry((kernels, sides)).or_insert_with(|| made_one(step.prepared, &of, &domain)).clone()?;
         let mut list = step.captures.list.clone();
         of.iter().for_each(|(_, step)| list.extend(step.captures.list.iter().cloned()));
         let edges = of.iter().map(|(face, _)| Value::from_bits(ScalarType::I64, face.edge() as u64));
-        list.extend(edges.chain([Value::from_bits(ScalarType::Bool, 1)]).map(CapturedValue::Scalar));
+        let fixed = fixed(&domain, &of).map(|side| match side % 2 {
+            0 => domain.cells.lo[side / 2],
+            _ => domain.cells.hi[side / 2],
+        });
+        let fixed = fixed.map(|edge| Value::from_bits(ScalarType::I64, edge as u64));
+        list.extend(edges.chain(fixed).chain([Value::from_bits(ScalarType::Bool, 1)]).map(CapturedValue::Scalar));
         (prepared, Captures { list })
     };
     Some(Arc::new(Ghosted { sweep: sweep.clone(), prepared, captures, faces: faces.to_vec() }))
 }
 
-fn made_one(of: &Prepared, faces: &[(&Arc<FaceLaunch>, OneStep<'_>)], filled: Sides) -> Option<Arc<Prepared>> {
+/// The faces of fixed values: the axis of four, times 2, and 1 for the high face.
+fn fixed<'a>(domain: &'a Domain, faces: &'a [(&Arc<FaceLaunch>, OneStep<'_>)]) -> impl Iterator<Item = usize> + 'a {
+    let is_set = |side: usize| faces.iter().any(|(face, _)| face.side == Some(side));
+    (0..8).filter(move |side| domain.fixed.has(*side) && !is_set(*side))
+}
+
+fn made_one(of: &Prepared, faces: &[(&Arc<FaceLaunch>, OneStep<'_>)], domain: &Domain) -> Option<Arc<Prepared>> {
     let steps = of.steps.as_ref().filter(|_| !of.is_coded)?;
     let mut kernels = SmallVec::<[GhostKernel<'_>; 6]>::new();
     for (face, step) in faces {
@@ -63,8 +75,14 @@ fn made_one(of: &Prepared, faces: &[(&Arc<FaceLaunch>, OneStep<'_>)], filled: Si
         kernels.push(GhostKernel { kernel, analysis, axis, high });
     }
     let axes = 4 - of.kernel.rank..4;
-    let filled: SmallVec<[_; 4]> = axes.map(|axis| [0, 1].map(|side| filled.has(2 * axis + side))).collect();
-    let mut made = Prepared::new(with_ghosts(&of.kernel, steps, &kernels, &filled)?).ok()?;
+    let fixed = fixed(domain, faces).fold(Sides::default(), |all, side| all.and(Sides::one(side)));
+    let beside = |side: usize| match side {
+        _ if domain.filled.has(side) => Beside::Filled,
+        _ if fixed.has(side) => Beside::Fixed,
+        _ => Beside::Unknown,
+    };
+    let others: SmallVec<[_; 4]> = axes.map(|axis| [beside(2 * axis), beside(2 * axis + 1)]).collect();
+    let mut made = Prepared::new(with_ghosts(&of.kernel, steps, &kernels, &others)?).ok()?;
     let found = made.steps.as_mut().filter(|found| found.pair == steps.pair)?;
     // Few blocks have ghosts near.
     (found.work, found.computes) = (steps.work, true);

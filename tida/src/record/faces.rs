@@ -11,6 +11,7 @@ use super::recording::{GiveLaunch, TileWork, add_touches};
 use super::sweep::{LoopAsked, OpenSweep};
 use crate::launch::faces::{Domain, FaceLaunch, Goes, may_set};
 use crate::launch::step::Launch;
+use crate::memory::ghosts::planes::PlaneFacts;
 use crate::memory::tracker::BoxTouch;
 use crate::program::fuse::Sides;
 use crate::run::steps::identity;
@@ -82,8 +83,10 @@ fn domain_of(tile: &TileWork<'_>) -> Option<Domain> {
         return None;
     };
     let [one] = &touch.tracker.regional()?.layout.regions[..] else { return None };
-    let filled = touch.tracker.planar().map_or(Sides::default(), |planar| planar.facts().filled());
-    (identity(&touch.tracker) == *array).then_some(Domain { cells: one.valid, filled })
+    let sides =
+        |of: fn(&PlaneFacts) -> Sides| touch.tracker.planar().map_or(Sides::default(), |planar| of(planar.facts()));
+    let (filled, fixed) = (sides(PlaneFacts::filled), sides(PlaneFacts::held));
+    (identity(&touch.tracker) == *array).then_some(Domain { cells: one.valid, filled, fixed })
 }
 
 /// A kernel that sets ghosts of the last axis beside the cells that the sweep leaves, each from that cell.

@@ -13,6 +13,8 @@
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
+use tida_kernels::plan::fuse::Asked;
+
 use super::closing::on_device;
 use super::driver::{Core, Recorder};
 use super::recording::{GiveLaunch, TileWork};
@@ -21,7 +23,7 @@ use super::sweep::{LoopAsked, SweepKey};
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::faces::{FaceLaunch, before_faces};
-use crate::launch::fused::{enqueue_steps, same, steps_are_compiled};
+use crate::launch::fused::{OneStep, enqueue_steps, same, steps_are_compiled};
 use crate::launch::ghosted::ghosted;
 use crate::launch::quoted::KernelId;
 use crate::launch::step::{Fusible, Launch, Together};
@@ -41,6 +43,22 @@ const MANY: usize = 16 * ENOUGH;
 
 /// Most alternating kernels.
 const KERNELS: usize = 4;
+
+/// Which sweeps may be steps of one launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fuses {
+    None,
+    /// Those of arrays of one component.
+    OneComponent,
+    All,
+}
+
+impl Fuses {
+    /// Whether some may.
+    pub fn some(self) -> bool {
+        self != Fuses::None
+    }
+}
 
 /// What is held back.
 #[derive(Default)]
@@ -158,10 +176,11 @@ impl Fusing {
     }
 
     /// Records the sweep that was opened last, of this tile and of the node of this number.
-    pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: u64) {
+    pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: u64, fuses: Fuses) {
         let key = &tile.key;
         let plain = key.on_device && !key.checked && key.asked == LoopAsked::default();
-        let step = launch.step().filter(|_| plain);
+        let components = |step: &OneStep<'_>| step.prepared.steps.as_ref().map_or(1, |steps| steps.components());
+        let step = launch.step().filter(|step| plain && (fuses == Fuses::All || components(step) == 1));
         let Some(fusible) = step.and_then(|step| step.prepared.fusible()) else { return self.last.clear() };
         let pairs = self.last.last().and_then(|last| Pair::of(&last.key, &last.fusible)).zip(Pair::of(key, &fusible));
         if !pairs.is_some_and(|(before, pair)| pair.follows(&before)) {
@@ -256,9 +275,14 @@ impl StepGroup {
 }
 
 impl Core {
-    /// Whether sweeps may be held back.
-    pub(super) fn fuses(&self) -> bool {
-        self.device.as_ref().is_some_and(|device| !device.asked.fuse.is_off())
+    /// Which sweeps may be held back.
+    pub(super) fn fuses(&self) -> Fuses {
+        match self.device.as_ref().map(|device| &device.asked.fuse) {
+            None | Some(Asked::Off) => Fuses::None,
+            // What the model says of cells of several components was never measured.
+            Some(Asked::Auto) => Fuses::OneComponent,
+            Some(Asked::Parts(_)) => Fuses::All,
+        }
     }
 
     /// Records the filling of ghosts on the device, by this work, or by what `fills` makes of an array that is the only

@@ -173,7 +173,7 @@ impl Core {
         if self.device.is_none() {
             self.keep_busy(&mut recorder);
         }
-        let fuses = tile.key.on_device && self.fuses() && tile.listed.is_none();
+        let fuses = tile.key.on_device && self.fuses().some() && tile.listed.is_none();
         let sets = if fuses { self.set_between(&mut recorder, &tile, launch) } else { None };
         let turn = if fuses && sets.is_none() { recorder.fusing.next(&tile) } else { None };
         let step = turn.and_then(|_| recorder.fusing.as_step(launch));
@@ -213,7 +213,7 @@ impl Core {
         add_touches(&node, &beside);
         work.sets = sets;
         if fuses && work.sets.is_none() {
-            recorder.fusing.opened(&tile, &*work.launch, node.number);
+            recorder.fusing.opened(&tile, &*work.launch, node.number, self.fuses());
         }
         if work.launch.is_sure() {
             node.set_sure();

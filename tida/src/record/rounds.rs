@@ -16,7 +16,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 use self::cuts::{Array, Cut, touched};
 use self::parts::{OTHER, Part, TilePart, is, pays, word_of_fill};
 use super::driver::{Core, Recorder, lock};
-use super::fuse::{Fusing, HeldNode, lie_whole};
+use super::fuse::{Fuses, Fusing, HeldNode, lie_whole};
 use super::recording::{GiveLaunch, TileWork, touch_all};
 use crate::memory::node::{DeviceWork, Node, Work};
 use crate::memory::tracker::{Mode, Touch, Tracker};
@@ -161,12 +161,12 @@ impl Loop {
     }
 
     /// Holds a tile back. Says whether its kernel takes turns with others: these run together by themselves.
-    fn hold(&mut self, tile: &TileWork<'_>, launch: GiveLaunch<'_>, fuses: bool) -> bool {
-        let learns = self.learns() && fuses;
+    fn hold(&mut self, tile: &TileWork<'_>, launch: GiveLaunch<'_>, fuses: Fuses) -> bool {
+        let learns = self.learns() && fuses.some();
         let Some(Part::Tile(part)) = self.parts.get_mut(self.at) else { return false };
         let (sweep, captured) = part.sweep(tile, launch);
         if learns {
-            self.steps.opened(tile, &*sweep.launch, self.seen as u64);
+            self.steps.opened(tile, &*sweep.launch, self.seen as u64, fuses);
         }
         let (turn, op) = (sweep.turn, Op::Sweep(sweep));
         self.pending.push(Pending { name: tile.name, recorded: tile.recorded, fills: None, captured, op });
@@ -330,7 +330,7 @@ impl Core {
         let arrays = tile.touches.iter().map(|touch| &touch.tracker).filter(|_| usual);
         now.learn(|| if usual { Part::Tile(Box::new(TilePart::of(tile))) } else { Part::Other }, arrays);
         let holds = usual && now.is_known();
-        if now.learns() && holds && self.fuses() {
+        if now.learns() && holds && self.fuses().some() {
             let turn = now.steps.next(tile).filter(|_| lie_whole(tile.touches));
             if let Some(Part::Tile(part)) = now.parts.get_mut(now.at) {
                 part.turn = turn;

@@ -126,7 +126,7 @@ impl Streams<'_> {
         let (word, cast) = if shared.plan.narrow { ("i32", "(i32)") } else { ("i64", "") };
         let args = [self.steps.pair.1, self.steps.pair.0];
         for (n, arg) in args.into_iter().enumerate() {
-            let pointer = dialect.pointer(self.ty, n == 1);
+            let pointer = dialect.pointer(self.one, n == 1);
             let mut start = shared.arg(arg);
             if !shared.plan.points_to_regions() {
                 start += &format!(" + {}", shared.field(Field::Base(arg as u32)));

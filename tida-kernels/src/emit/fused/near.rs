@@ -31,7 +31,7 @@ impl Streams<'_> {
         for step in 0..self.depth() {
             for one in self.shuffles.values().copied().enumerate().filter(|(_, [lo, hi])| lo < hi) {
                 let names: Vec<String> =
-                    self.told_names(shared, step, one).into_iter().map(|name| name + " = 0").collect();
+                    self.told_names(shared, step, one).into_iter().map(|name| name + self.zero()).collect();
                 text.line(format!("{} {};", self.ty, names.join(", ")));
             }
         }

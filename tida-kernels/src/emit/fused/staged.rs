@@ -8,6 +8,7 @@
 //! A warp that has a row to itself copies planes there that no thread waits for, a few planes ahead.
 
 use super::Streams;
+use super::memory::Spot;
 use crate::emit::Field;
 use crate::emit::helpers::Helper;
 use crate::emit::shared::Shared;
@@ -92,7 +93,7 @@ impl Streams<'_> {
     }
 
     /// Memory of a cell that a thread reaches for: of the array that is read (0), or that is written.
-    pub(super) fn in_line(&self, shared: &mut Shared<'_>, array: usize, cell: i64, plane: &str) -> String {
+    pub(super) fn in_line(&self, shared: &mut Shared<'_>, array: usize, cell: i64, plane: &str) -> Spot {
         let (name, stride) = (&self.arrays[array], &self.strides[array]);
         let number = self.number(self.rank - 1, cell);
         let mut place = match array {
@@ -102,7 +103,7 @@ impl Streams<'_> {
         if self.rank == 3 {
             place = format!("{} + {place}", shared.own(&format!("fetched_y_{}", self.number(1, cell))));
         }
-        format!("{name}[{place} + {plane} * {stride}]")
+        Spot { array, pointer: name.clone(), position: format!("{place} + {plane} * {stride}") }
     }
 
     /// Where a cell that a thread reaches into memory for lies from the first one on.
@@ -180,10 +181,10 @@ impl Streams<'_> {
         let source = shared.own("source");
         let cuda = shared.dialect() == Dialect::Cuda;
         for cell in 0..self.cells() {
-            let from = self.in_line(shared, 0, cell, &source);
+            let from = self.in_line(shared, 0, cell, &source).one();
             let to = format!("{planes}[{put} + {line} + {}]", self.line(way, cell));
             text.line(match cuda {
-                true => format!("{}(&{to}, &{from});", shared.helper(Helper::Ahead(self.steps.scalar.size() as u8))),
+                true => format!("{}(&{to}, &{from});", shared.helper(Helper::Ahead(self.steps.bytes() as u8))),
                 false => format!("{to} = {from};"),
             });
         }
@@ -227,8 +228,8 @@ impl Streams<'_> {
             for cell in 0..self.cells() {
                 let stored = shared.own(&format!("stored_{cell}"));
                 let value = self.on_the_way(shared, planes, false, (&line, self.line(way, cell)));
-                let to = self.in_line(shared, 1, cell, &before);
-                text.line(format!("if ({stored}) {to} = {value};"));
+                let left = self.in_line(shared, 1, cell, &before).set(self, shared, &value);
+                text.line(format!("if ({stored}) {left}"));
             }
         });
     }

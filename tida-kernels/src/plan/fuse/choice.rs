@@ -221,13 +221,15 @@ fn ways(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool)
     if most < 2 || !there || !steps.knows(target.faces, target.extent) {
         return Vec::new();
     }
+    let steps = &steps.between(target.faces);
     let depths: Vec<u32> = match (odd, asked.depth) {
         (false, _) => vec![most],
         (true, Some(depth)) => vec![(depth.min(most) - 1) | 1],
         (true, None) => (3..=most.min(DEEPEST)).step_by(2).collect(),
     };
     let forms: Vec<bool> = asked.shuffled.map_or_else(|| vec![false, true], |one| vec![one]);
-    let can_shuffle = |form: &bool| !form || target.shuffles && SHUFFLED.contains(&steps.scalar.size());
+    let told = steps.components() == 1 && SHUFFLED.contains(&steps.bytes());
+    let can_shuffle = |form: &bool| !form || target.shuffles && told;
     let mut found = Vec::new();
     for depth in depths.into_iter().filter(|depth| (2..=MOST[0]).contains(depth)) {
         for shuffled in forms.iter().copied().filter(can_shuffle) {
@@ -304,14 +306,14 @@ fn launched(cycles: f64, target: &Target<'_>) -> f64 {
 /// Cycles of a step that runs by itself.
 pub fn single(steps: &Steps, target: &Target<'_>) -> f64 {
     let cells: f64 = target.extent.iter().map(|n| *n as f64).product();
-    let bytes = 2.0 * steps.scalar.size() as f64 + f64::from(target.others);
+    let bytes = 2.0 * steps.bytes() as f64 + f64::from(target.others);
     let moved = cells * bytes / MOVED[0] / f64::from(target.machine.multiprocessors.max(1));
     launched(moved, target)
 }
 
 /// A plan with what it costs; none if a block has no room for it.
 fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked: &Parts) -> Option<Chosen> {
-    let (rank, size) = (steps.rank, steps.scalar.size() as u64);
+    let (rank, size) = (steps.rank, steps.bytes() as u64);
     let threads = u64::from(block[0]) * u64::from(block[1]);
     let (depth, cells) = (u64::from(fused.depth), fused.each().unsigned_abs());
     let stream = steps.stream(&fused);
@@ -344,7 +346,7 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
     let held = asked.held.map(u64::from).or(most)?;
     let fused = Fused { held: held as u8, ..fused };
     // Cycles of a multiprocessor for a plane of all its blocks.
-    let (rate, each) = (if size == 8 { 64.0 } else { 128.0 }, cells as f64);
+    let (rate, each) = (if steps.scalar.size() == 8 { 64.0 } else { 128.0 }, cells as f64);
     let (near, handed) = exchanged(steps, &fused);
     let shared = (near + handed) / each * size as f64 / 128.0;
     let work = f64::from(target.work);

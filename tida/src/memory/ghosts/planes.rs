@@ -77,6 +77,12 @@ impl PlaneFacts {
         sides.fold(Sides::default(), |all, (side, _)| all.and(Sides::one(side)))
     }
 
+    /// The faces beyond which all components have fixed values.
+    pub fn held(&self) -> Sides {
+        let sides = self.fixed.as_flattened().iter().enumerate().filter(|(_, fixed)| fixed.is_some());
+        sides.fold(Sides::default(), |all, (side, _)| all.and(Sides::one(side)))
+    }
+
     /// Whether the planes of the domain alone are the row that begins anew: each ghost plane is one of them. Of faces
     /// the last one is a plane of its own.
     pub fn is_ring(&self) -> bool {
