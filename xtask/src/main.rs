@@ -57,6 +57,8 @@ enum Command {
     RanksFail(ranks::Options),
     /// Run the examples and the gallery on ranks, and compare what each prints and writes with one process
     RanksPrograms(ranks::programs::Options),
+    /// Clippy's lints, of tests too
+    Lints,
     /// Keep each value of f32 in fewer bits, and see that it is the nearest code
     EveryF32,
     /// Ask RustSec's list, which is fetched from GitHub, what is known of the versions in use
@@ -98,6 +100,7 @@ fn main() -> std::process::ExitCode {
         Command::Soak(options) => soak::soak(&options),
         Command::RanksFail(options) => ranks::fail_often(&options),
         Command::RanksPrograms(options) => ranks::programs::all(&options),
+        Command::Lints => steps::all_lints(),
         Command::EveryF32 => steps::every_f32(),
         Command::Advisories => deny::advisories(),
         Command::Semver(options) => semver::check(&options),

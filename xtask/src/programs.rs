@@ -95,8 +95,7 @@ impl Programs {
             }
         };
         std::thread::scope(|scope| {
-            // One more than processors: programs wait, for compilers of devices and for other threads.
-            let others = std::thread::available_parallelism().map_or(1, usize::from);
+            let others = std::thread::available_parallelism().map_or(1, usize::from) - 1;
             for _ in 0..others {
                 scope.spawn(work);
             }
