@@ -109,8 +109,8 @@ fn tests() -> Command {
     tests
 }
 
-/// Sanitizers do not look at files of arrays. `hybrid` has simulated devices of its own, and the bits of `same_bits` are
-/// those of OpenCL and of the CPU.
+/// Those that sanitizers run, and files of arrays, which sanitizers do not look at. Not `hybrid`, which has simulated
+/// devices of its own, nor `same_bits`, which runs on the CPU and on OpenCL.
 fn on_sim() -> Vec<&'static str> {
     let others = ON_SIM.into_iter().filter(|name| !["hybrid", "same_bits"].contains(name));
     others.chain(["stores"]).collect()
