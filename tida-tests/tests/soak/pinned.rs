@@ -266,3 +266,20 @@ fn ghosts_of_a_chain_that_ends_too_early_are_there() {
     ";
     holds_on_devices(text, 1);
 }
+
+/// Once wrong: a sweep that writes an array with fixed faces and reads a periodic one computed its edges first, but not
+/// those where the periodic array alone has a neighbour. These waited for no strips.
+#[test]
+fn edges_are_those_of_all_arrays_of_a_sweep() {
+    let text = "
+        program of=wave shape=8,1 regions=2,1 seed=906652086
+        on place=sim threads=2 ahead=256 room=1 fuse=1 edges=1 parts=3 overlap=0
+        array ghost=1:1,1:1 faces=periodic:periodic,fixed:fixed
+        array ghost=1:1,1:1 faces=fixed:fixed,fixed:fixed
+        repeat times=4
+          star arrays=0,1 value=0
+          swap a=1 b=0
+        end
+    ";
+    holds_on_devices(text, 3);
+}

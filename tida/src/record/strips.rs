@@ -113,8 +113,13 @@ impl Core {
         };
         let given = lock(&self.parted.given);
         let written = || given.iter().filter(|(tracker, _)| writes(tracker)).map(|(_, borders)| borders);
-        let borders = Borders { depth: written().map(|borders| borders.depth).max()?, ..*written().next()? };
+        let mut borders = Borders { depth: written().map(|borders| borders.depth).max()?, ..*written().next()? };
         drop(given);
+        // What is read may have a border where what is written has none, and wait for strips there.
+        for regional in work.arrays.iter().filter_map(|array| array.tracker.regional()) {
+            let [below, above] = regional.borders[borders.axis];
+            borders.sides = [borders.sides[0] || below, borders.sides[1] || above];
+        }
         let plain = sweep.ends.is_none()
             && work.listed.is_none()
             && work.launch.order().is_none()

@@ -48,6 +48,8 @@ pub(crate) struct Regional {
     pub layout: Arc<WideLayout>,
     /// Faces of the domain whose ghosts are left to the user, and borders, whose ghosts come from another part.
     open: [[bool; 2]; 4],
+    /// Borders: there another part has the cells beyond.
+    pub borders: [[bool; 2]; 4],
     /// What a fill sets ghosts of a part of an array to, if it is one.
     pub(super) part: Option<FaceKinds>,
     plan: Lazy<GhostPlan>,
@@ -64,7 +66,8 @@ pub(crate) fn regional<const D: usize>(layout: &Arc<Layout<D>>, boundaries: &Arc
     if layout.element.bytes() == 0 {
         return None;
     }
-    let mut open = [[false; 2]; 4];
+    let (mut open, mut borders) = ([[false; 2]; 4], [[false; 2]; 4]);
+    borders[4 - D..].copy_from_slice(&layout.borders);
     let is_users = |axis: usize, side: usize| boundaries.any(axis, side, |b| matches!(b, Boundary::Open));
     for axis in 0..D {
         let is_open =
@@ -79,6 +82,7 @@ pub(crate) fn regional<const D: usize>(layout: &Arc<Layout<D>>, boundaries: &Arc
         element,
         layout: wide,
         open,
+        borders,
         part,
         plan: Lazy::new(Box::new(move || GhostPlan::new(&regions.0, &regions.1))),
         whole: Lazy::new(Box::new(move || Some(GhostPlan::new(&whole(&row.0, &row.0.element)?, &row.1)))),
