@@ -196,3 +196,32 @@ fn steps_of_several_components_are_asked_for() {
     let automatic = || builder().fuse(Fuse::Auto);
     assert!(fused(automatic, [11, 37], Walls::Closed, false).iter().all(|steps| *steps == 0));
 }
+
+/// Complex numbers are two components of one type.
+#[cfg(feature = "num-complex")]
+#[test]
+fn steps_of_complex_numbers_run_together() {
+    use tida::num_complex::Complex64;
+    let turn = Complex64::new(0.3, 0.4);
+    let run = |acc: &TileAcc| {
+        let builder = TileArray::<Complex64, 2>::builder([11, 37]).ghost(1).boundary(Boundary::Periodic);
+        let mut u = builder.build(acc).unwrap();
+        u.fill(|[row, column]| Complex64::new(value(1, [row, column, 0]), value(2, [row, column, 0]) - 1.0)).unwrap();
+        let mut next = u.like().unwrap();
+        for _ in 0..STEPS {
+            u.fill_ghosts().unwrap();
+            for tile in TileIter::new(&u) {
+                compute(&tile, (&mut next, &u), kernel!(|v, u, at| v[at] = turn * (u[at - [1, 0]] + u[at + [1, 1]])))
+                    .unwrap();
+            }
+            std::mem::swap(&mut u, &mut next);
+        }
+        let cells = u.read_box(u.domain()).unwrap();
+        cells.iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect::<Vec<u64>>()
+    };
+    let simulated = builder().simulate(SimDevice::new()).build().unwrap();
+    for acc in [simulated].into_iter().chain(on_a_device(builder())) {
+        assert_eq!(run(&acc), run(&on_cpu()), "{:?}", acc.device());
+        assert!(acc.stats().fused_steps >= 9, "{} of {STEPS} steps", acc.stats().fused_steps);
+    }
+}

@@ -81,9 +81,16 @@ impl Writer<'_, '_> {
     fn step_value(&mut self, id: ExprId, arg: usize, component: &Component) -> Option<String> {
         let steps = self.shared.fused.as_ref().filter(|steps| self.in_kernel && steps.pair.1 == arg)?;
         let offset = steps.offsets[*steps.reads.get(&id)?];
-        let several = steps.components() > 1;
         let given = self.shared.given(arg, &offset[3 - self.shared.kernel.rank..]);
-        Some(if several { format!("{given}.of[{}]", component.base) } else { given })
+        Some(self.of_cell(given, component))
+    }
+
+    /// A component of a cell of a step: the cell itself, if it has no other.
+    pub(super) fn of_cell(&self, cell: String, component: &Component) -> String {
+        match &self.shared.fused {
+            Some(steps) if steps.components() > 1 => format!("{cell}.of[{}]", component.base),
+            _ => cell,
+        }
     }
 
     /// The register of a marching thread that holds a component of a cell, if one does.

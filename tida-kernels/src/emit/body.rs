@@ -233,10 +233,8 @@ impl<'s, 'a> Writer<'s, 'a> {
                 self.put(span, format!("{place} = {value};"));
             }
             StmtKind::Store { component, value, .. } if self.shared.fused.is_some() => {
-                let (mut made, value) = (self.shared.own("made"), self.text_of(*value));
-                if self.shared.fused.as_ref().is_some_and(|steps| steps.components() > 1) {
-                    made += &format!(".of[{}]", component.base);
-                }
+                let (made, value) = (self.shared.own("made"), self.text_of(*value));
+                let made = self.of_cell(made, component);
                 self.put(span, format!("{made} = {value};"));
             }
             StmtKind::Store { arg, index, value, .. } if self.slot_write(span, *arg as usize, index, *value) => {}

@@ -75,7 +75,7 @@ fn made_one(of: &Prepared, faces: &[(&Arc<FaceLaunch>, OneStep<'_>)], domain: &D
         kernels.push(GhostKernel { kernel, analysis, axis, high });
     }
     let axes = 4 - of.kernel.rank..4;
-    let fixed = fixed(domain, faces).fold(Sides::default(), |all, side| all.and(Sides::one(side)));
+    let fixed: Sides = fixed(domain, faces).collect();
     let beside = |side: usize| match side {
         _ if domain.filled.has(side) => Beside::Filled,
         _ if fixed.has(side) => Beside::Fixed,

@@ -72,6 +72,12 @@ impl Sides {
     }
 }
 
+impl FromIterator<usize> for Sides {
+    fn from_iter<I: IntoIterator<Item = usize>>(sides: I) -> Sides {
+        sides.into_iter().fold(Sides::default(), |all, side| all.and(Sides::one(side)))
+    }
+}
+
 /// What was recorded, for the question which steps follow one another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recorded<'a, B> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard};
 
 use super::chains::side;
 use super::driver::{Core, Recorder, lock};
-use super::fuse::lie_whole;
+use super::fuse::{Fuses, lie_whole};
 use super::hybrid::Pace;
 use super::place::Place;
 use super::sweep::{OpenSweep, SweepKey};
@@ -173,9 +173,10 @@ impl Core {
         if self.device.is_none() {
             self.keep_busy(&mut recorder);
         }
-        let fuses = tile.key.on_device && self.fuses().some() && tile.listed.is_none();
-        let sets = if fuses { self.set_between(&mut recorder, &tile, launch) } else { None };
-        let turn = if fuses && sets.is_none() { recorder.fusing.next(&tile) } else { None };
+        let may_be_step = tile.key.on_device && tile.listed.is_none();
+        let fuses = if may_be_step { self.fuses() } else { Fuses::None };
+        let sets = if fuses.some() { self.set_between(&mut recorder, &tile, launch) } else { None };
+        let turn = if fuses.some() && sets.is_none() { recorder.fusing.next(&tile) } else { None };
         let step = turn.and_then(|_| recorder.fusing.as_step(launch));
         let turn = turn.filter(|_| step.is_some());
         let whole = turn.filter(|_| lie_whole(tile.touches));
@@ -212,8 +213,8 @@ impl Core {
         let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
         add_touches(&node, &beside);
         work.sets = sets;
-        if fuses && work.sets.is_none() {
-            recorder.fusing.opened(&tile, &*work.launch, node.number, self.fuses());
+        if fuses.some() && work.sets.is_none() {
+            recorder.fusing.opened(&tile, &*work.launch, node.number, fuses);
         }
         if work.launch.is_sure() {
             node.set_sure();

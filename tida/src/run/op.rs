@@ -193,7 +193,7 @@ impl Sweep {
 
 /// The faces beyond which these kernels set ghosts that who reads them may compute.
 fn sides(faces: &[Arc<FaceLaunch>]) -> Sides {
-    faces.iter().filter_map(|face| face.side).fold(Sides::default(), |all, side| all.and(Sides::one(side)))
+    faces.iter().filter_map(|face| face.side).collect()
 }
 
 impl Op {

@@ -1,6 +1,6 @@
 //! Examples and programs of the gallery on ranks: what they print and write is what one process does.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -144,8 +144,8 @@ fn start(example: &str, flags: &str, ranks: usize) -> Result<Found> {
     Ok(Found { report, array, picture, seconds })
 }
 
-fn read(file: &PathBuf) -> Result<Vec<u8>> {
-    std::fs::read(Path::new(file)).map_err(|e| format!("tried to read {}, which a program writes; {e}", file.display()))
+fn read(file: &Path) -> Result<Vec<u8>> {
+    std::fs::read(file).map_err(|e| format!("tried to read {}, which a program writes; {e}", file.display()))
 }
 
 #[cfg(test)]

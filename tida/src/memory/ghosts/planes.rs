@@ -72,15 +72,14 @@ impl PlaneFacts {
 
     /// The faces beyond which a fill sets ghosts anew, if it is known how.
     pub fn filled(&self) -> Sides {
-        let moves = |face: &Option<Face>| face.is_some_and(|face| face != Face::Memory);
-        let sides = self.faces.as_flattened().iter().enumerate().filter(|(_, face)| moves(face));
-        sides.fold(Sides::default(), |all, (side, _)| all.and(Sides::one(side)))
+        let faces = self.faces.as_flattened();
+        (0..faces.len()).filter(|side| faces[*side].is_some_and(|face| face != Face::Memory)).collect()
     }
 
     /// The faces beyond which all components have fixed values.
     pub fn held(&self) -> Sides {
-        let sides = self.fixed.as_flattened().iter().enumerate().filter(|(_, fixed)| fixed.is_some());
-        sides.fold(Sides::default(), |all, (side, _)| all.and(Sides::one(side)))
+        let fixed = self.fixed.as_flattened();
+        (0..fixed.len()).filter(|side| fixed[*side].is_some()).collect()
     }
 
     /// Whether the planes of the domain alone are the row that begins anew: each ghost plane is one of them. Of faces
