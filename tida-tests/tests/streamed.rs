@@ -8,8 +8,10 @@ use tida_tests::folder::Folder;
 
 type Array = TileArray<f64, 2>;
 
+/// Neither a silence nor a pause of a busy machine ends what a test expects together.
 fn builder() -> TileAccBuilder {
-    TileAcc::builder().threads(2).simulate(SimDevice::new()).patience(std::time::Duration::from_secs(60))
+    let long = std::time::Duration::from_secs(60);
+    TileAcc::builder().threads(2).simulate(SimDevice::new()).patience(long).pause(long)
 }
 
 fn two(acc: &TileAcc, regions: [usize; 2]) -> (Array, Array) {
@@ -107,7 +109,8 @@ fn the_look_ahead_and_silence() {
     steps(&mut u, &mut next, 6);
     acc.sync().unwrap();
     said(&acc.streamed()[0], &["look_ahead"]);
-    let acc = builder().memory_limit(CELLS / 2).patience(std::time::Duration::from_millis(1)).build().unwrap();
+    let short = std::time::Duration::from_millis(1);
+    let acc = builder().memory_limit(CELLS / 2).pause(short).patience(short).build().unwrap();
     let (mut u, mut next) = two(&acc, [4, 1]);
     steps(&mut u, &mut next, 1);
     while acc.streamed().is_empty() {
@@ -182,7 +185,8 @@ fn arrays_in_files() {
     let folder = Folder::new();
     let device = builder().backed_by(&folder.0).memory_limit("96 KiB").build().unwrap();
     let host = TileAcc::builder().threads(2).device(Device::Cpu).backed_by(&folder.0).memory_limit("96 KiB");
-    let host = host.patience(std::time::Duration::from_secs(60)).build().unwrap();
+    let long = std::time::Duration::from_secs(60);
+    let host = host.patience(long).pause(long).build().unwrap();
     for acc in [device, host] {
         let (u, mut next) = plain(&acc);
         let before = acc.stats();
