@@ -96,7 +96,9 @@ fn heat_has_the_bits_of_memory() {
 #[test]
 fn steps_share_a_pass_over_the_file() {
     let folder = Folder::new();
-    let acc = backed(&folder.0).device(Device::Cpu).memory_limit(3 * MIB).build().unwrap();
+    let long = std::time::Duration::from_secs(600);
+    let builder = backed(&folder.0).device(Device::Cpu).memory_limit(3 * MIB);
+    let acc = builder.pause(long).patience(long).build().unwrap();
     let [mut u, mut next] = pair(&acc, [128, 62, 64], 1, Boundary::Fixed(0.0));
     steps(&mut u, &mut next, 2).unwrap();
     acc.sync().unwrap();

@@ -265,8 +265,9 @@ fn mistakes_in_strips_are_found() {
         };
         assert!(run(&builder().build().unwrap()) == expected, "{kind}");
         for fault in [StripFault::Shallow, StripFault::Lost, StripFault::MissingWait] {
-            let got = run(&builder().plant_strips(fault).build().unwrap());
-            assert!(got != expected, "{fault:?} on {kind}, apart: {apart}, changed nothing");
+            // Who does not wait may come late by chance.
+            let is_seen = |_| run(&builder().plant_strips(fault).build().unwrap()) != expected;
+            assert!((0..20).any(is_seen), "{fault:?} on {kind}, apart: {apart}, changed nothing");
         }
     }
 }

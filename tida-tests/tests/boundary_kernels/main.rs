@@ -130,7 +130,9 @@ fn fixed<const C: usize, T: Element>(
 #[test]
 fn passes_are_shared() {
     let counted = |components: usize, run: &dyn Fn(&TileAcc)| {
-        let acc = simulated().memory_limit(bytes(components)).look_ahead(1000).build().unwrap();
+        let long = std::time::Duration::from_secs(600);
+        let builder = simulated().memory_limit(bytes(components)).look_ahead(1000).pause(long).patience(long);
+        let acc = builder.build().unwrap();
         run(&acc);
         let stats = acc.stats();
         [stats.passes, stats.h2d_bytes, stats.d2h_bytes]
