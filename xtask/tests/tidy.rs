@@ -193,6 +193,37 @@ fn every_program_is_on_the_gallery_page() {
     none_of(problems);
 }
 
+/// What is wrong with a page of a decision: its title has no number, no status follows, or the list lacks it.
+fn wrong_with_decision(list: &str, path: &str, text: &str) -> Option<String> {
+    let file = path.rsplit('/').next().unwrap_or_default();
+    let number = file.split('-').next().unwrap_or_default();
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    let (title, status) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let problem = match list.matches(&format!("]({file})")).count() {
+        _ if !title.starts_with(&format!("# {number}: ")) => format!("its title begins with `# {number}: `"),
+        _ if !status.starts_with("Status: ") => "`Status: ` stands below its title".to_owned(),
+        1 => return None,
+        times => format!("docs/decisions/README.md has one line for it, and not {times}"),
+    };
+    Some(format!("{path}: {problem}"))
+}
+
+#[test]
+fn decisions_have_a_status_and_are_listed() {
+    let (list, pages): (Vec<_>, Vec<_>) = files("md")
+        .into_iter()
+        .filter(|(path, _)| path.starts_with("docs/decisions/"))
+        .partition(|(path, _)| path.ends_with("README.md"));
+    assert!(pages.len() > 90);
+    none_of(pages.iter().filter_map(|(path, text)| wrong_with_decision(&list[0].1, path, text)).collect());
+    let wrong = |list, text| wrong_with_decision(list, "docs/decisions/0007-x.md", text).unwrap_or_default();
+    let right = "# 0007: X\n\nStatus: accepted.\n";
+    assert_eq!(wrong("- [0007](0007-x.md): x", right), "");
+    assert!(wrong("", right).contains("one line for it"));
+    assert!(wrong("- [0007](0007-x.md): x", "# 0007 X\n\nStatus: accepted.").contains("title"));
+    assert!(wrong("- [0007](0007-x.md): x", "# 0007: X\n\n## Context").contains("`Status: `"));
+}
+
 /// The name of each variable of tida's that stands in a text, with what stands before it.
 fn variables(text: &str) -> impl Iterator<Item = (Option<char>, &str)> {
     text.match_indices("TIDA_").filter_map(|(at, _)| {
