@@ -14,8 +14,8 @@ macro_rules! chapters {
 }
 
 chapters! {
-    introduction install first kernels tiles boundaries obstacles lines colours lists reductions levels generic gpus
-    places ranks out_of_core fewer_bits groups speed files errors variables troubleshooting when
+    introduction install first kernels tiles boundaries reductions obstacles lines colours lists levels groups generic
+    gpus places ranks out_of_core fewer_bits speed files errors variables troubleshooting when
 }
 
 #[cfg(test)]
