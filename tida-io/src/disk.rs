@@ -150,7 +150,7 @@ pub(crate) fn write_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result
 
 #[cfg(not(any(unix, windows)))]
 pub(crate) fn write_at(_: &File, _: &[u8], _: u64) -> io::Result<()> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "a system whose files cannot be written at a place"))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "a system that cannot write a file at an offset"))
 }
 
 /// Calls `write`, which makes a file, and makes the folder for it if need be.

@@ -344,7 +344,7 @@ fn guarded(call: impl FnOnce() -> Result<()>) -> Result<()> {
 fn panicked(payload: &(dyn Any + Send)) -> Error {
     let said = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
     let found = format!("that a thread which writes has panicked: {}", said.unwrap_or("it did not say why"));
-    Error::new(ErrorKind::Panic, "write snapshots", found, "see to the sink; if it is tida's own, report this")
+    Error::new(ErrorKind::Panic, "write snapshots", found, "mend the sink; if it is one of tida's own, report this")
 }
 
 /// What a timeline says of the writing of a snapshot.

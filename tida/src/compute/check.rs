@@ -383,7 +383,7 @@ impl<const D: usize> Launching<'_, D> {
                     ErrorKind::Ghost,
                     self.tried(),
                     format!(
-                        "a write of `{}` over {}, of which the region holds {}",
+                        "a write of `{}` over {}, while the region holds {}",
                         self.name(arg),
                         box_text(&cells),
                         box_text(home)

@@ -49,7 +49,7 @@ impl<T: Copy> Scalar<T> {
         self.value.get().copied().ok_or_else(|| {
             Error::new(
                 ErrorKind::Panic,
-                "get a deferred scalar",
+                "get a value of `reduce_later`",
                 "no value",
                 "report this as a bug of tida: a reduction gave nothing",
             )

@@ -360,7 +360,7 @@ fn open_new(path: &Path) -> io::Result<(File, bool)> {
 #[cfg(not(unix))]
 fn open_new(path: &Path) -> io::Result<(File, bool)> {
     let _ = (path, OpenOptions::new());
-    Err(io::Error::new(io::ErrorKind::Unsupported, "a system whose files cannot be read at a place"))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "a system that cannot read a file from an offset"))
 }
 
 #[cfg(unix)]

@@ -64,7 +64,7 @@ pub(crate) struct World {
 /// The error of what arrays on several ranks do not do.
 pub(crate) fn not_on_ranks(tried: impl Into<String>, what: &str) -> Error {
     let advice = "build the arrays on each rank for itself (`acc.places()[0]`), or run on one rank";
-    Error::new(ErrorKind::Ranks, tried, format!("{what}, of arrays on several ranks"), advice)
+    Error::new(ErrorKind::Ranks, tried, format!("{what}, for arrays on several ranks"), advice)
 }
 
 /// The error of ranks that cannot start.

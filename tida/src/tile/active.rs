@@ -82,7 +82,7 @@ impl<const D: usize> ActiveBlocks<D> {
             ));
         }
         if mask.placed.as_ref().is_some_and(|placed| placed.is_on_ranks) {
-            return Err(not_on_ranks("list the active blocks of a mask", "a mask"));
+            return Err(not_on_ranks("list the active blocks of a mask", "blocks of a mask"));
         }
         let firsts = firsts(mask.placed.as_deref(), mask.regions());
         let ends = firsts.iter().skip(1).copied().chain([mask.regions()]);

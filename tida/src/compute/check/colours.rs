@@ -82,7 +82,7 @@ impl<const D: usize> Launching<'_, D> {
                 kernel.file, access.span.line, access.span.column
             ),
             format!(
-                "a read of {} while the kernel writes `{name}`: not surely a cell of another colour (colours are {colours})",
+                "a read of {} while the kernel writes `{name}`: it may be a cell of the same colour (colours are {colours})",
                 cell_text(analysis, kernel, name, access)
             ),
             format!(
