@@ -85,33 +85,35 @@ struct Others {
 pub enum ErrorKind {
     /// A shape, size or count that cannot be: zero, too large, or of the wrong length.
     Shape,
-    /// Ghost cells that are missing, too narrow, or wider than a region.
+    /// Ghost cells that are missing, too narrow, wider than a region, or read before they are set.
     Ghost,
     /// Ghost cells older than the cells beside them.
     StaleGhost,
-    /// Arrays whose regions are cut differently.
+    /// Arrays whose regions are cut differently, or not at half and double the places (`coarse`, `fine`); regions that
+    /// are thinner than a [`sweep_along`](crate::sweep_along()) reads back.
     Cuts,
     /// A boundary condition that the array cannot have.
     Boundary,
     /// An access that would race: a write away from `at`, or a read away from `at` of what the same loop writes.
     Race,
-    /// A kernel that cannot be typed for its arguments.
+    /// A kernel that cannot be typed for its arguments, that keeps too much in a cell, or that the device's compiler
+    /// refuses.
     Kernel,
-    /// A read outside an array, found at run time.
+    /// A read outside an array, found at run time; values that an array's [`Format`](crate::Format) cannot hold.
     OutOfRange,
     /// An integer division by zero, or of `MIN` by -1.
     Division,
-    /// A native kernel panicked.
+    /// A native kernel, or a closure such as that of [`fill`](crate::TileArray::fill), panicked.
     Panic,
-    /// A device that is not there, or not in this build.
+    /// A device that is not there, not in this build, or that cannot do what was asked.
     Device,
-    /// Memory that could not be had.
+    /// Memory that the host or the device does not have.
     Memory,
     /// Reading or writing a file failed.
     Io,
-    /// A file that is not what it should be.
+    /// A file that is not what it should be: another type or shape, or cut short.
     Format,
-    /// Any other argument that does not fit.
+    /// Anything else that does not fit: a setting, a variable of the environment, arrays of two accelerators.
     Argument,
     /// Ranks that cannot start, do not run the same program, or have ended; what arrays on several ranks do not do.
     Ranks,
@@ -313,6 +315,16 @@ impl Error {
     }
 
     /// What was tried.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let error = TileAcc::builder().threads(0).build().unwrap_err();
+    /// let text = format!("tried to {}; found {}; {}", error.tried(), error.found(), error.advice());
+    /// assert_eq!(error.to_string(), text);
+    /// assert!(error.recorded().is_none()); // no line recorded work that failed
+    /// # Ok(()) }
+    /// ```
     pub fn tried(&self) -> &str {
         &self.inner.tried
     }

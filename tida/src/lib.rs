@@ -99,9 +99,9 @@
 //! |---|---|
 //! | `cuda` | NVIDIA's GPUs. Nothing of CUDA is needed to build |
 //! | `opencl` | OpenCL devices. Nothing of OpenCL is needed to build |
-//! | `ndarray` | arrays to and from `ndarray`, and views of regions; the crate is handed on as `tida::ndarray` |
+//! | `ndarray` | arrays to and from `ndarray`, and views of regions; the crate is re-exported as `tida::ndarray` |
 //! | `npz` | checkpoints of several arrays: `save` and `restore` |
-//! | `num-complex` | complex numbers as elements; the crate is handed on as `tida::num_complex` |
+//! | `num-complex` | complex numbers as elements; the crate is re-exported as `tida::num_complex` |
 //! | `mpi` | one program on several ranks: [`TileAccBuilder::ranks`]. Nothing of MPI is needed to build |
 //! | `avx2`, `avx512` | kernels for these vectors, beside those for every processor |
 //!
@@ -156,7 +156,7 @@ pub use acc::{
 /// let acc = TileAcc::auto()?;
 /// let range = TileArray::<f64, 1>::builder([3]).storage(Format::Range { bits: 8, min: 0.0, max: 256.0 });
 /// let u = range.build_slice(&acc, &[0.1, 7.2, 200.9])?;
-/// // 2^8 steps of width 1, of which the centre is kept: 8 bits instead of 64.
+/// // 2^8 intervals of width 1. The centre of an interval is kept: 8 bits instead of 64.
 /// assert_eq!(u.read_box(u.domain())?, [0.5, 7.5, 200.5]);
 /// assert_eq!(u.storage_report()?.stored_bytes, 1);
 /// # Ok(()) }
@@ -211,8 +211,8 @@ pub use ndarray;
 ///
 /// Generic functions have `Complex<T>` for `T: Real`. Kernels capture complex numbers and arrays of them. [`Sum`] and
 /// [`Product`] reduce them (a product on the host). [`dot`] conjugates its first argument, [`norm()`] is real, and
-/// [`axpy`] takes a complex factor. Steps of complex arrays are not run together in one launch
-/// ([`Fuse`]): a device runs them one by one.
+/// [`axpy`] takes a complex factor. On a device several steps of complex arrays run in one launch if
+/// [`TileAccBuilder::fuse`] asks for it, and else one by one.
 ///
 /// ```
 /// use tida::num_complex::Complex64;

@@ -218,7 +218,8 @@ pub enum Compile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fuse {
-    /// As many as a model of costs says, on a GPU, of arrays of one component; one for others and on other devices.
+    /// On a GPU, for arrays of one component, as many as a model of costs says. One for other arrays and on other
+    /// devices.
     #[default]
     Auto,
     /// One.
@@ -325,6 +326,15 @@ impl TileAccBuilder {
     }
 
     /// How many recorded sweeps, ghost fills and copies may wait to run; recording one more waits. At least 1.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().look_ahead(100).build()?;
+    /// assert_eq!(TileAcc::builder().look_ahead(0).build().unwrap_err().kind(), ErrorKind::Argument);
+    /// # drop(acc);
+    /// # Ok(()) }
+    /// ```
     pub fn look_ahead(mut self, sweeps: usize) -> Self {
         self.rules.look_ahead = Some(sweeps);
         self
@@ -338,8 +348,27 @@ impl TileAccBuilder {
     }
 
     /// How long work on arrays that do not fit into the device's memory waits for more work, once nothing is recorded.
-    /// 5 ms if nothing is said. The more steps share a pass over the link, the less moves over it. A program that does
-    /// other things between its steps may want a longer time. Waiting for a result starts the work at once.
+    /// Without it 5 ms. The more steps share a pass over the link, the less moves over it. A program that does other
+    /// things between its steps may want a longer time. Waiting for a result starts the work at once.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// use std::time::Duration;
+    /// use tida::SimDevice;
+    /// let builder = TileAcc::builder().simulate(SimDevice::new()).memory_limit("40 KiB");
+    /// let acc = builder.patience(Duration::from_secs(60)).build()?;
+    /// let mut u = TileArray::<f64, 2>::builder([128, 64]).build(&acc)?; // 64 KiB
+    /// for _ in 0..2 {
+    ///     for tile in u.tiles() {
+    ///         compute(&tile, &mut u, kernel!(|u, at| u[at] += 1.0))?;
+    ///     }
+    ///     std::thread::sleep(Duration::from_millis(10)); // the program does something else
+    /// }
+    /// acc.sync()?;
+    /// assert_eq!(acc.streamed()[0].sweeps, 2); // both steps shared the passes
+    /// # Ok(()) }
+    /// ```
     pub fn patience(mut self, time: Duration) -> Self {
         self.rules.patience = Some(time);
         self
@@ -366,11 +395,19 @@ impl TileAccBuilder {
         self
     }
 
-    /// From how many bytes on arrays that are on the host, but have room on the device, stream there while it computes:
-    /// the work runs over some planes while others come and go, and both directions of the link are busy (TiDA-acc
-    /// §VI-B). For this the work waits until something else is recorded, and streams if the host then waits for a
-    /// result. 32 MiB if nothing is said; `u64::MAX` for never. Bytes are a number or text, such as `"1.5GB"`:
+    /// Arrays of at least so many bytes, which are on the host and have room on the device, stream there while it
+    /// computes: the work runs over some planes while others come and go, and both directions of the link are busy
+    /// (TiDA-acc §VI-B). For this the work waits until something else is recorded, and streams if the host then waits
+    /// for a result. Without it 32 MiB; `u64::MAX` for never. Bytes are a number or text, such as `"1.5GB"`:
     /// [`IntoBytes`].
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().stream_from("256 MiB").build()?;
+    /// # drop(acc);
+    /// # Ok(()) }
+    /// ```
     pub fn stream_from(mut self, bytes: impl IntoBytes) -> Self {
         self.rules.stream_from = Some(bytes.number_of_bytes());
         self
@@ -406,11 +443,11 @@ impl TileAccBuilder {
     /// than that. The files have no name, so nothing is left of them when the program ends. An array's room on the disk
     /// is taken when it is built.
     ///
-    /// Work streams from the disk by way of the host's memory to the device and back, by planes of the first axis; the
-    /// more steps share a pass, the less the disk is used. Without a device, a part of the host's memory takes its
-    /// place: [`memory_limit`](Self::memory_limit) says how much, else it is half of what is free. Copies on their way
-    /// from and to files take an eighth of that, at most 64 MiB, which comes from the limit on the CPU and is beside it
-    /// on a device; reads and writes by the host take 32 MiB and what is read. Arrays that have room in memory stay
+    /// Planes of the first axis stream from the disk through the host's memory to the device and back; the more steps
+    /// share a pass, the less the disk is used. Without a device, a part of the host's memory takes its place:
+    /// [`memory_limit`](Self::memory_limit) says how much, else it is half of what is free. Copies on their way from
+    /// and to files take an eighth of that, at most 64 MiB. On the CPU these bytes are a part of the limit; on a device
+    /// they are not. Reads and writes by the host take 32 MiB and what is read. Arrays that have room in memory stay
     /// there between their uses. Results do not change.
     ///
     /// Such arrays are cut along their first axis alone, which is not periodic, and no loop over them runs on the CPU
@@ -448,14 +485,15 @@ impl TileAccBuilder {
     /// them. Results do not change, and both arrays are as single steps leave them. Without it the environment variable
     /// `TIDA_FUSE` decides (`auto`, `off`, a number of steps), else [`Fuse::Auto`].
     ///
-    /// Such kernels write one array of numbers, in every cell, and read around it another of the same type at offsets
-    /// that are constants. They may read others as always. Arrays of complex numbers, and of other elements of several
-    /// components, are computed one step a launch. The arrays have two or three axes and are cut along the first one
-    /// alone. Ghosts are [filled](crate::TileArray::fill_ghosts) between the steps, or no step reads them. They are of
-    /// fixed value, periodic ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones, or set by
-    /// kernels ([`fill_ghosts_with`](crate::fill_ghosts_with()) says by which). A launch
-    /// ends at loops that say how they run (`thread_block`, `march`, `cache`), at kernels in no order that repeats, and
-    /// at host reads in between. Captured values may change from step to step.
+    /// Such kernels write one array in every cell, and read another of the same type around the cell, at offsets that
+    /// are constants. They may read further arrays as always. The arrays have two or three axes and are cut along the
+    /// first one alone. Elements with several components of one type, such as complex numbers, run several steps in a
+    /// launch only with [`Fuse::Steps`]; those with components of several types run one step a launch. Ghosts are
+    /// [filled](crate::TileArray::fill_ghosts) between the steps, or no step reads them. They are of fixed value,
+    /// periodic ([`Boundary::Periodic`](crate::Boundary::Periodic)), mirrored or nearest ones, or set by kernels
+    /// ([`fill_ghosts_with`](crate::fill_ghosts_with()) says by which). A launch ends at loops that say how they run
+    /// (`thread_block`, `march`, `cache`), at kernels in no order that repeats, and at host reads in between. Captured
+    /// values may change from step to step.
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -479,6 +517,14 @@ impl TileAccBuilder {
     ///
     /// Not joined are loops that say how they run (`thread_block`, `march`, `cache`), arrays in
     /// [`storage`](crate::array::TileArrayBuilder::storage) of fewer bits, and arrays larger than memory.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().join(false).build()?; // each sweep by itself
+    /// # drop(acc);
+    /// # Ok(()) }
+    /// ```
     pub fn join(mut self, on: bool) -> Self {
         self.rules.join = Some(on);
         self
@@ -492,6 +538,14 @@ impl TileAccBuilder {
     /// Rounds are for sweeps that take about as long as launching them. Sweeps over large arrays, sweeps that may fail
     /// in a cell, and loops of mostly reductions, copies or reads by the host are not held back; nor is anything where
     /// a timeline is recorded or plans are tried (`TIDA_TUNE`). Captured values may change from round to round.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().rounds(false).build()?;
+    /// # drop(acc);
+    /// # Ok(()) }
+    /// ```
     pub fn rounds(mut self, on: bool) -> Self {
         self.rules.rounds = Some(on);
         self
@@ -543,6 +597,14 @@ impl TileAccBuilder {
     /// Not tried are reductions, kernels that can fail in a cell, launches of few cells, work on arrays that stream
     /// through the device's memory, and loops over a part of an array that the kernel both reads and writes. A
     /// simulated device, an accelerator of [`Device::Hybrid`] and the CPU have no trials.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().tune(true).build()?;
+    /// assert_eq!(acc.stats().trials, 0); // no kernel ran yet
+    /// # Ok(()) }
+    /// ```
     pub fn tune(mut self, on: bool) -> Self {
         self.kernels.tune = Some(on);
         self

@@ -36,7 +36,7 @@ impl TileAcc {
     }
 
     /// What each rank will tell others later, from any thread: what it has written, for example. Every rank makes this
-    /// call. Nothing without ranks.
+    /// call. `None` without ranks.
     ///
     /// ```
     /// # use tida::prelude::*;

@@ -535,6 +535,17 @@ impl TileAcc {
     }
 
     /// How many ranks run the program; 1 without ranks. See [`TileAccBuilder::ranks`].
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::auto()?;
+    /// if acc.rank() == 0 {
+    ///     println!("{} ranks", acc.ranks());
+    /// }
+    /// # assert!(acc.rank() < acc.ranks());
+    /// # Ok(()) }
+    /// ```
     pub fn ranks(&self) -> usize {
         self.world().map_or(1, |world| world.ranks())
     }

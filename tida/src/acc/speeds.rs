@@ -22,10 +22,10 @@ impl PlaceSpeeds {
         &self.cells_per_second
     }
 
-    /// So many planes of the first axis, shared so that the last place to be done with its own is done as early as can
-    /// be: how many each place has, in their order, for
-    /// [`distribute`](crate::array::TileArrayBuilder::distribute). No place has fewer than 4, if there are so many. Of
-    /// fewer planes than places the first places have one each.
+    /// How to share so many planes of the first axis, for
+    /// [`distribute`](crate::array::TileArrayBuilder::distribute): how many each place has, in their order, so that all
+    /// are done as early as possible. Each place has at least 4, if there are enough. If there are fewer planes than
+    /// places, the first places have one each.
     pub fn share(&self, planes: usize) -> Vec<usize> {
         let places = self.cells_per_second.len().min(planes);
         let speeds = self.cells_per_second.get(..places).unwrap_or_default();

@@ -85,14 +85,15 @@ impl Direction for Backward {
 /// own line. Lines know nothing of one another and run at the same time.
 ///
 /// `axis` is counted from 0, the slowest. `tiles` says which cells: those of all tiles together, so their size does not
-/// matter. `args` are as in [`compute`](crate::compute()), and so is the kernel, but for one thing: of a `&mut` array
-/// it reads, besides `u[at]`, also cells before `at` along the axis, at distances that are the same for all cells:
+/// matter. `args` and the kernel are as in [`compute`](crate::compute()), with one difference. In a `&mut` array the
+/// kernel may also read cells before `at` along the axis, at distances that are the same for all cells:
 /// `u[at - [1, 0]]` on axis 0 going [`Forward`], `u[at + [1, 0]]` going [`Backward`]. They have their new values. Reads
 /// of a `&mut` array across lines are refused.
 ///
 /// Before the first cell of [`within`](TileIter::within) a read finds what was there before the call: cells that the
 /// sweep leaves out, or ghosts beyond the face of the domain. Such ghosts must be as new as the cells when the sweep is
-/// recorded. How the array is cut changes no bit: from region to region values are carried, not ghosts.
+/// recorded. How the array is cut changes no bit: a line goes on from region to region with the new values, and reads
+/// no ghosts there.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -112,9 +113,8 @@ impl Direction for Backward {
 /// # Ok(()) }
 /// ```
 ///
-/// A line is one thread's work. (Sums along one long line are those of [`scan`](crate::scan()), a sum of all cells is
-/// [`reduce`](crate::reduce()).) Along the axis that
-/// several places have parts of, each waits for the one before it, on several ranks too.
+/// A line is one thread's work. For sums along one long line use [`scan`](crate::scan()), for the sum of all cells
+/// [`reduce`](crate::reduce()). If several places, or ranks, have parts of a line, each waits for the one before it.
 ///
 /// # Errors
 /// Those of [`compute`](crate::compute()); an axis that the arrays do not have; a read of a `&mut` array that is not of

@@ -40,14 +40,21 @@ impl<const D: usize> Colour<D> {
         Colour::of_sum(colour, 2)
     }
 
-    /// The cells whose coordinates have a sum that leaves `colour` when it is divided by `colours`.
+    /// The cells whose coordinates have a sum that is `colour` modulo `colours`.
     pub fn of_sum(colour: usize, colours: usize) -> Self {
         let last = |n: usize, others: usize| std::array::from_fn(|d| if d + 1 == D { n } else { others });
         Colour { colour: last(colour, 0), colours: last(colours, 1), slanted: true }
     }
 
-    /// The cells whose coordinate leaves `colour[d]` when it is divided by `colours[d]`, along each axis: with `[2, 2]`
-    /// four colours, such that all cells around one have others.
+    /// The cells whose coordinate is `colour[d]` modulo `colours[d]`, along each axis `d`. With `[2, 2]` there are four
+    /// colours, and all eight cells around a cell have other colours than it.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// let colour = Colour::of_axes([0, 1], [2, 2]);
+    /// assert!(colour.has([4, 7]) && !colour.has([4, 8]) && !colour.has([5, 7]));
+    /// assert!(Colour::of_sum(1, 3).has([2, 2])); // 4 is 1 modulo 3
+    /// ```
     pub fn of_axes(colour: [usize; D], colours: [usize; D]) -> Self {
         Colour { colour, colours, slanted: false }
     }
@@ -101,10 +108,10 @@ impl Direction for ByColour {
 /// Records a kernel over the cells of one [`Colour`], and returns: Gauss-Seidel and SOR in place, on one array. Each
 /// cell may read cells of other colours of what it writes.
 ///
-/// `tiles` says which cells, of which those of the colour run. `args` are as in [`compute`](crate::compute()), and so
-/// is the kernel, but for one thing: of a `&mut` array it reads, besides `u[at]`, also cells at distances from `at`
-/// that are the same for all cells and lead to cells of other colours. Nobody writes these meanwhile. Cells of the
-/// other colours keep their values.
+/// The kernel runs for those cells of `tiles` that have the colour. `args` and the kernel are as in
+/// [`compute`](crate::compute()), with one difference. In a `&mut` array the kernel may also read cells of other
+/// colours, at distances from `at` that are the same for all cells. Nothing writes these meanwhile. Cells of the other
+/// colours keep their values.
 ///
 /// A read beyond the face of the domain finds the ghost, as it was filled before the call: fill ghosts before each
 /// colour. So it does not matter which colour the cell has that a ghost is a copy of: it may be the one that runs, at a

@@ -61,6 +61,15 @@ impl<const D: usize> GridBox<D> {
     }
 
     /// The cells in both.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// let cells = GridBox::new([0, 0], [4, 8]);
+    /// let below = GridBox::new([3, -1], [6, 4]);
+    /// assert_eq!(cells.intersect(&below), GridBox::new([3, 0], [4, 4]));
+    /// assert_eq!(cells.intersect(&below).extent(), [1, 4]);
+    /// assert!(cells.overlaps(&below) && !cells.contains_box(&below) && cells.contains([3, 7]));
+    /// ```
     pub fn intersect(&self, other: &Self) -> Self {
         GridBox {
             lo: std::array::from_fn(|d| self.lo[d].max(other.lo[d])),
@@ -74,6 +83,11 @@ impl<const D: usize> GridBox<D> {
     }
 
     /// The box with `low[d]` more cells below and `high[d]` more above on each axis `d`.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// assert_eq!(GridBox::new([0, 0], [4, 8]).grown([1, 0], [2, 3]), GridBox::new([-1, 0], [6, 11]));
+    /// ```
     pub fn grown(&self, low: [i64; D], high: [i64; D]) -> Self {
         GridBox {
             lo: std::array::from_fn(|d| self.lo[d].saturating_sub(low[d])),

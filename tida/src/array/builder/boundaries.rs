@@ -69,7 +69,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// whatever the order of the calls; of two calls for one component the later counts. AMReX has a `BCRec` for each
     /// component for this.
     ///
-    /// A boundary is said of whole elements: of [`Boundary::Fixed`] the components of the field count, and no others.
+    /// [`Boundary::Fixed`] takes a whole element, and uses the values of these components alone.
     ///
     /// A wall reflects a gas: what flows towards the face changes its sign, the rest does not.
     ///
@@ -100,8 +100,8 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     ///
-    /// Arrays whose components differ at a face run on every road. Their ghosts are filled, though: no kernel reads the
-    /// cells in place of ghosts there, as it can where all are periodic or mirrored.
+    /// Arrays whose components differ at a face run everywhere that other arrays do. But their ghosts are always
+    /// filled: kernels do not read the cells instead, as they can where all components are periodic or mirrored.
     ///
     /// # Errors
     /// [`build`](Self::build) refuses a field that the element does not have, and an axis that is periodic for some

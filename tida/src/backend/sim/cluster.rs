@@ -47,9 +47,9 @@ impl SimLink {
 /// one place. With devices that are [`null`](SimDevice::null) nothing is computed or copied, so arrays may be far
 /// larger than this machine's memory: that is for times alone.
 ///
-/// A device reads the memory of another one over a [`SimLink`]. Where there is none, what places give one another goes
-/// by way of the host's memory: packed on the one device, to the host and from there at the speed that each device has
-/// for this ([`download`](SimDevice::download), [`upload`](SimDevice::upload)), and unpacked on the other one.
+/// A device reads the memory of another one over a [`SimLink`]. Without a link, what places give one another goes
+/// through the host's memory: it is packed on one device, copied to the host and on to the other device at the speeds
+/// of these devices ([`download`](SimDevice::download), [`upload`](SimDevice::upload)), and unpacked there.
 ///
 /// ```
 /// use tida::prelude::*;
@@ -116,24 +116,36 @@ impl SimCluster {
         SimCluster { devices: devices.into_iter().collect(), joins: Vec::new(), shared_host: false }
     }
 
-    /// So many devices alike.
+    /// So many devices, all as `device` describes.
     pub fn of(count: usize, device: SimDevice) -> SimCluster {
         SimCluster::new(vec![device; count])
     }
 
-    /// What joins any two devices, in place of what was said before.
+    /// What joins any two devices. It replaces all links that were set before.
     pub fn links(mut self, link: SimLink) -> Self {
         self.joins.push((None, Some(link)));
         self
     }
 
     /// What joins two devices, by their numbers from 0: one link each way, or a shared one for both.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # use tida::{SimCluster, SimDevice, SimLink};
+    /// # fn main() -> tida::Result<()> {
+    /// // Two pairs of devices with fast links. All else goes through the host's memory.
+    /// let fast = SimLink::new(400e9, 3e-6);
+    /// let cluster = SimCluster::of(4, SimDevice::new()).no_links().link([0, 1], fast).link([2, 3], fast);
+    /// let acc = TileAcc::builder().simulate_cluster(cluster).build()?;
+    /// assert_eq!(acc.places().len(), 4);
+    /// # Ok(()) }
+    /// ```
     pub fn link(mut self, pair: [usize; 2], link: SimLink) -> Self {
         self.joins.push((Some(pair), Some(link)));
         self
     }
 
-    /// Joins no devices: what they give one another goes by way of the host's memory.
+    /// Joins no devices: what they give one another goes through the host's memory.
     pub fn no_links(mut self) -> Self {
         self.joins.push((None, None));
         self

@@ -130,6 +130,23 @@ pub struct Timeline {
 
 impl Timeline {
     /// All spans, by their start.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().simulate(tida::SimDevice::new()).timeline(true).build()?;
+    /// let mut u = TileArray::<f64, 1>::builder([1000]).build(&acc)?;
+    /// for tile in u.tiles() {
+    ///     compute(&tile, &mut u, kernel!(|u, at| u[at] = at[0] as f64))?;
+    /// }
+    /// let timeline = acc.timeline()?;
+    /// for span in timeline.spans() {
+    ///     println!("{}: {} s, {} bytes", span.name, span.end - span.start, span.bytes);
+    /// }
+    /// assert!(timeline.spans().iter().any(|span| span.kind == tida::acc::SpanKind::Kernel));
+    /// assert!(timeline.busy().unwrap().kernels > 0.0);
+    /// # Ok(()) }
+    /// ```
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
