@@ -30,6 +30,28 @@ const THREADS: usize = 8;
 /// there, and each later call gives the error. [`finish`](Snapshots::finish) waits for the rest; a value that is
 /// dropped does the same, and says nothing of failures.
 ///
+/// ```
+/// use tida::prelude::*;
+/// use tida_io::zarr;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("tida-io-snapshots-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 1>::builder([100]).build(&acc)?;
+/// let snapshots = zarr::create(folder.join("u.zarr")).snapshot_every(10)?;
+/// let mut snapshots = snapshots.budget(64 << 20).threads(2); // 64 MiB may wait for two threads
+/// for step in 0..=20 {
+///     u.fill_value(step as f64)?;
+///     let taken = snapshots.step(step, 0.1 * step as f64, &[("u", &u)])?;
+///     assert_eq!(taken, step % 10 == 0);
+/// }
+/// snapshots.take(23, 2.3, &[("u", &u)])?; // one more, whatever the number
+/// assert_eq!(snapshots.finish()?.unwrap().step, 23);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(()) }
+/// ```
+///
 /// [`zarr::Writer::snapshot_every`](crate::zarr::Writer::snapshot_every) and
 /// [`vtk::Writer::snapshot_every`](crate::vtk::Writer::snapshot_every) give one; [`zarr`](crate::zarr) has an example.
 pub struct Snapshots {
@@ -103,9 +125,9 @@ impl Snapshots {
         self
     }
 
-    /// Says that step `step` was done, at `time`. If `step` is a multiple of the number that the snapshots are made
-    /// with, and lies after the last that is there already, records a snapshot of the arrays as they are here in the
-    /// program; gives whether it did.
+    /// Says that step `step` was done, at `time`, in the program's own unit. Records a snapshot of the arrays as they
+    /// are now in the program, if `step` is a multiple of the number that the snapshots are made with, and greater than
+    /// the step of the last snapshot. Gives whether it did.
     ///
     /// Names and arrays are the same at each step. The first snapshot makes the files.
     ///
@@ -160,7 +182,8 @@ impl Snapshots {
         Ok(true)
     }
 
-    /// The last snapshot that was recorded, or was there before.
+    /// The last snapshot that was recorded, or was there before. What was there before is known after the first
+    /// [`step`](Snapshots::step) that is to be a snapshot.
     pub fn last(&self) -> Option<Snapshot> {
         self.last
     }

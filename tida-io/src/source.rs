@@ -70,7 +70,7 @@ fn agreed<T>(acc: Option<&TileAcc>, own: Result<T>) -> Result<T> {
     own
 }
 
-/// As [`read`], of one array and no more than a box of it.
+/// As [`read`], for one array and only the cells of a box: the others keep their values.
 ///
 /// # Errors
 /// As [`read`]; a box that reaches outside the array.
@@ -105,12 +105,12 @@ pub fn read_box(
 macro_rules! reading_methods {
     ($Source:ident) => {
         impl $Source {
-            /// Sets the valid values of arrays, each by its name, from a snapshot; or from arrays there whose first
-            /// axis is one of time or of anything else, at this place on it. Ghosts have to be filled afterwards. The
-            /// arrays may be cut in another way than those that were written.
+            /// Sets the valid values of arrays, each by its name, from a snapshot. In files of other programs, the
+            /// number of the snapshot is the place on the first axis of the array, such as an axis of time. Ghosts have
+            /// to be filled afterwards. The arrays may be cut in another way than those that were written.
             ///
-            /// All names, shapes and types are checked before the first value is set. What is read is damaged or
-            /// missing then leaves some values set.
+            /// All names, shapes and types are checked before the first value is set. If files turn out to be damaged
+            /// or missing later, some values are set.
             ///
             /// # Errors
             /// No such snapshot or array; another shape or type; files that are missing or damaged; values that an
@@ -129,8 +129,9 @@ macro_rules! reading_methods {
                 $crate::source::read(self, None, arrays)
             }
 
-            /// As [`read`](Self::read), or [`load`](Self::load) without a snapshot, of one array, and of no more than
-            /// the cells of a box. `start` and `extent` have one number for each axis.
+            /// As [`read`](Self::read), or [`load`](Self::load) without a snapshot, for one array and only the cells of
+            /// a box: the others keep their values. The array has the shape of the stored one. `start` and `extent`
+            /// have one number for each axis.
             ///
             /// # Errors
             /// As [`read`](Self::read); a box that reaches outside the array.

@@ -64,6 +64,27 @@ pub fn create(path: impl AsRef<Path>) -> Writer {
 
 /// A series that snapshots are added to, by the path of its `.pvd` file: a program that was started again goes on with
 /// it.
+///
+/// ```
+/// use tida::prelude::*;
+/// use tida_io::vtk;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("tida-io-vtk-append-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("u.pvd");
+/// let acc = TileAcc::auto()?;
+/// let u = TileArray::<f32, 2>::builder([8, 16]).build(&acc)?;
+/// let mut snapshots = vtk::create(&path).snapshot_every(1)?;
+/// snapshots.step(0, 0.0, &[("u", &u)])?;
+/// snapshots.finish()?;
+///
+/// let mut snapshots = vtk::append(&path).snapshot_every(1)?;
+/// snapshots.step(1, 0.5, &[("u", &u)])?;
+/// assert_eq!(snapshots.finish()?.unwrap().index, 1); // the second one
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(()) }
+/// ```
 pub fn append(path: impl AsRef<Path>) -> Writer {
     Writer { append: true, ..create(path) }
 }

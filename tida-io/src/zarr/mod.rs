@@ -73,12 +73,75 @@ pub struct Writer {
 }
 
 /// A new store. Nothing may be there yet.
+///
+/// ```
+/// use tida::prelude::*;
+/// use tida_io::zarr;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("tida-io-create-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("flow.zarr");
+/// let acc = TileAcc::auto()?;
+/// let p = TileArray::<f32, 2>::builder([64, 128]).regions([4, 1]).build(&acc)?;
+/// let writer = zarr::create(&path)
+///     .spacing(&[0.5, 0.25]) // of neighbouring cells, in metres
+///     .axes(&["y", "x"])
+///     .length_unit("m")
+///     .unit("p", "Pa")
+///     .attribute("title", "a flow")
+///     .chunks(&[16, 32])
+///     .shards_of_regions(); // four files for each snapshot
+/// let mut snapshots = writer.snapshot_every(1)?;
+/// snapshots.step(0, 0.0, &[("p", &p)])?;
+/// snapshots.finish()?;
+///
+/// let store = zarr::open(&path)?;
+/// assert_eq!(store.shape("p")?, [64, 128]);
+/// assert_eq!(store.attribute("p", "units").unwrap(), "Pa");
+/// assert_eq!(store.attribute("", "title").unwrap(), "a flow");
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(()) }
+/// ```
 pub fn create(path: impl AsRef<Path>) -> Writer {
     Writer::new(path.as_ref(), Mode::Create)
 }
 
 /// A store of tida's that snapshots are added to: a program that was started again goes on with it. What the store says
 /// of chunks, axes and units stays.
+///
+/// ```
+/// use tida::prelude::*;
+/// use tida_io::zarr;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("tida-io-append-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("u.zarr");
+/// let acc = TileAcc::auto()?;
+/// let mut u = TileArray::<f64, 1>::builder([100]).build(&acc)?;
+/// for last in [20, 40] {
+///     // The second time, the program goes on with the last snapshot.
+///     let (writer, first) = match zarr::open(&path) {
+///         Ok(store) => {
+///             let last = store.last().unwrap();
+///             store.read(last.index, &mut [("u", &mut u)])?;
+///             (zarr::append(&path), last.step)
+///         }
+///         Err(_) => (zarr::create(&path), 0),
+///     };
+///     let mut snapshots = writer.snapshot_every(10)?;
+///     for step in first..=last {
+///         u.fill_value(step as f64)?;
+///         snapshots.step(step, step as f64, &[("u", &u)])?; // the store has that of `first` already
+///     }
+///     snapshots.finish()?;
+/// }
+/// let steps: Vec<u64> = zarr::open(&path)?.snapshots().iter().map(|snapshot| snapshot.step).collect();
+/// assert_eq!(steps, [0, 10, 20, 30, 40]);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(()) }
+/// ```
 pub fn append(path: impl AsRef<Path>) -> Writer {
     Writer::new(path.as_ref(), Mode::Append)
 }
@@ -93,7 +156,8 @@ impl Writer {
     }
 
     /// Sets the extent of chunks in cells, for arrays of as many axes. Otherwise chunks are regions or parts of them:
-    /// of 16 MiB at most, in shards of 1 MiB. A part of an array that is written at once is a chunk, or a shard.
+    /// at most 16 MiB, or 1 MiB if they lie in shards. A part of an array that is written at once is a chunk, or a
+    /// shard.
     pub fn chunks(mut self, extent: &[usize]) -> Writer {
         self.cutting.chunk = Some(extent.to_vec());
         self

@@ -28,6 +28,29 @@ pub struct Store {
 ///
 /// Of a store that tida writes, this shows the snapshots that count now.
 ///
+/// ```
+/// use tida::prelude::*;
+/// use tida_io::zarr;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = std::env::temp_dir().join(format!("tida-io-open-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("map.zarr");
+/// let acc = TileAcc::auto()?;
+/// # let mut map = TileArray::<i16, 2>::builder([40, 60]).build(&acc)?;
+/// # map.fill(|[j, i]| (100 * j + i) as i16)?;
+/// # zarr::create(&path).save(&[("height", &map)])?;
+/// let store = zarr::open(&path)?; // one state, without an axis of time
+/// for name in store.arrays() {
+///     println!("{name}: {:?}", store.shape(name)?);
+/// }
+/// let mut height = TileArray::<i16, 2>::builder([40, 60]).regions([2, 1]).build(&acc)?;
+/// store.read_box(None, ("height", &mut height), &[5, 30], &[10, 20])?; // the other cells stay 0
+/// assert_eq!(height.read_box(GridBox::new([4, 30], [6, 31]))?, [0, 530]);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(()) }
+/// ```
+///
 /// # Errors
 /// No store, or one of an earlier Zarr; metadata that is damaged.
 pub fn open(path: impl AsRef<Path>) -> Result<Store> {
