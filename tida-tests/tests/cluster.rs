@@ -155,8 +155,8 @@ enum By {
     Host(f64, f64),
 }
 
-/// Seconds a step of heat in a ring of at least three places, after SCALE.md (section 5) and the guide: `planes` of
-/// `side * side` numbers of 8 bytes on each, at so many cells a second.
+/// Seconds a step of heat in a ring of at least three places, by the model of the guide's chapter on several devices:
+/// `planes` of `side * side` numbers of 8 bytes on each, at so many cells a second.
 fn model(cells_per_second: f64, planes: usize, side: usize, by: &By) -> f64 {
     let cells = (side * side) as f64;
     let kernel = |cells: f64| LATENCY + cells / cells_per_second;

@@ -1,4 +1,5 @@
-//! In which order the planes of a chain of recorded work run, and what moves over the link meanwhile (DESIGN.md §4).
+//! In which order the planes of a chain of recorded work run, and what moves over the link meanwhile
+//! (docs/decisions/0007-chains.md).
 //!
 //! Arrays are planes along their first axis. A device holds a window of `W` planes of each, in memory that wraps
 //! around: plane `k` of a pass lies in slot `(k + shift) mod W`. In one pass over the link every operation of the pass

@@ -1,4 +1,4 @@
-//! Steps that run as one launch (Lashgar ch. 6, the ghost-zone optimisation; DESIGN.md §6 `channel`).
+//! Steps that run as one launch (Lashgar ch. 6, the ghost-zone optimisation; docs/decisions/0018-fused-steps.md).
 //!
 //! A program that repeats one kernel, or a few that alternate, on two arrays (`next` from `u`, then `u` from `next`)
 //! needs no more of the arrays in between than what the next step reads. Its sweeps, and the ghost fills between them,

@@ -1,4 +1,4 @@
-//! Arrays as planes along their first axis: what a chain needs of them (DESIGN.md §4).
+//! Arrays as planes along their first axis: what a chain needs of them (docs/decisions/0007-chains.md).
 //!
 //! Where an array is cut along its first axis alone, its regions are stretches of one row of planes, each of the same
 //! form. A device that holds some of these planes one after the other needs no ghosts between regions.

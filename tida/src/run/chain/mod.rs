@@ -1,4 +1,5 @@
-//! Chains: recorded work on arrays that do not fit into the device's memory (DESIGN.md §4, TiDA-acc §VI).
+//! Chains: recorded work on arrays that do not fit into the device's memory (docs/decisions/0007-chains.md, TiDA-acc
+//! §VI).
 //!
 //! Sweeps and ghost fills of such arrays are collected while they are recorded. When the recorder pauses, or someone
 //! waits, or as many wait as the look-ahead allows, they run together: planes of the arrays' first axis stream through

@@ -1,5 +1,5 @@
 //! Running a chain on the host: sweeps over arrays larger than the caches, several at a time over blocks that fit one
-//! (DESIGN.md §4: "the same ordering over cache-sized blocks serves the CPU").
+//! (docs/decisions/0008-chains-on-the-cpu.md).
 //!
 //! Arrays stay where they are. Each operation trails those before it by what it reads, along the first axis (planes)
 //! and along the second (rows): `program/schedule.rs` gives the steps along both. A **lane** is what the operations do
