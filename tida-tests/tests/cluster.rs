@@ -1,5 +1,6 @@
 //! Clusters of simulated devices: the bits of one place, mistakes that are found, and the time that a model says.
 
+use tida::array::{OverlapTimes, TileArrayBuilder};
 use tida::prelude::*;
 use tida::{Fuse, SimCluster, SimDevice, SimFault, SimLink};
 use tida_tests::several::{bits, step, value};
@@ -14,7 +15,12 @@ fn seconds(cluster: SimCluster, cells: [usize; 3], shares: &[usize]) -> f64 {
     if !shares.is_empty() {
         builder = builder.distribute(shares);
     }
-    let (mut u, mut next) = (builder.build(&acc).unwrap(), builder.build(&acc).unwrap());
+    seconds_of(&acc, &builder, STEPS)
+}
+
+/// The same, of arrays that are built so: of so many steps, after a few.
+fn seconds_of(acc: &TileAcc, builder: &TileArrayBuilder<f64, 3>, steps: usize) -> f64 {
+    let (mut u, mut next) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
     for tile in u.tiles() {
         compute(&tile, &mut u, kernel!(|u, at| u[at] = at[0] as f64)).unwrap();
     }
@@ -23,13 +29,16 @@ fn seconds(cluster: SimCluster, cells: [usize; 3], shares: &[usize]) -> f64 {
         acc.sync().unwrap();
         acc.simulated().unwrap().makespan
     };
-    let before = time(4);
-    let after = time(STEPS);
-    (after - before) / STEPS as f64
+    let before = time(FIRST);
+    let after = time(steps);
+    (after - before) / steps as f64
 }
 
 /// Steps that are timed, after others: one exchange more than steps under which it is hidden.
 const STEPS: usize = 20;
+
+/// Steps before.
+const FIRST: usize = 8;
 
 fn bits_of(acc: &TileAcc) -> Vec<u64> {
     let builder = Field::builder([24, 8, 64]).ghost(1).boundary(Boundary::Periodic);
@@ -177,16 +186,29 @@ fn model(cells_per_second: f64, planes: usize, side: usize, by: &By) -> f64 {
     f64::max(edges + inside + fills + packs + travels / steps, edges + travels + (inside + fills) / steps)
 }
 
+/// Seconds that planes of neighbours take on their way: nothing hides them where they are held as cells.
+fn exchange(cells_per_second: f64, planes: usize, side: usize, by: &By) -> f64 {
+    let cells = (planes * side * side) as f64;
+    match by {
+        By::Link(speed, latency) => 2.0 * (latency + 8.0 * cells / speed),
+        By::Host(speed, latency) => 3.0 * (LATENCY + cells / cells_per_second + latency + 8.0 * cells / speed),
+    }
+}
+
+/// Seconds a step with `overlap` planes of each neighbour as cells, of what one place takes for all planes that it has:
+/// a step, and a launch of three if steps fuse. The last step before planes are given runs alone.
+fn overlapping(overlap: usize, exchange: f64, (single, three): (f64, Option<f64>)) -> f64 {
+    let launches = three.map_or(0, |_| (overlap - 1) / 3);
+    let steps = launches as f64 * three.unwrap_or(0.0) + (overlap - 3 * launches) as f64 * single;
+    (steps + exchange) / overlap as f64
+}
+
 /// What a step takes is within 3 % of the model: where sweeps take longer than what travels, and where they do not.
 #[test]
 fn a_step_takes_what_the_model_says() {
     for by in [By::Link(450e9, 5e-6), By::Link(22e9, 10e-6), By::Host(22e9, 8e-6)] {
         for planes in [32, 64, 128, 512] {
-            let cluster = SimCluster::of(8, large());
-            let (cluster, name) = match by {
-                By::Link(speed, latency) => (cluster.links(SimLink::new(speed, latency)), "link"),
-                By::Host(..) => (cluster.no_links(), "host"),
-            };
+            let (cluster, name) = ring(8, &by);
             let takes = seconds(cluster, [8 * planes, 512, 512], &[]);
             let said = model(200e9, planes, 512, &by);
             eprintln!("{name}, {planes} planes: {:.2} us a step, model {:.2}", takes * 1e6, said * 1e6);
@@ -278,4 +300,116 @@ fn time_is_the_same_each_time() {
         times.sort_by(f64::total_cmp);
         assert!(times[3] - times[1] <= part * times[2], "{times:?}: {cluster:?}");
     }
+}
+
+/// The cluster, and its name.
+fn ring(count: usize, by: &By) -> (SimCluster, &'static str) {
+    let cluster = SimCluster::of(count, large());
+    match by {
+        By::Link(speed, latency) => (cluster.links(SimLink::new(*speed, *latency)), "link"),
+        By::Host(..) => (cluster.no_links(), "host"),
+    }
+}
+
+/// What a place takes for so many planes of 512 times 512 cells, of which those at the ends are copies: a step, and
+/// three that are one launch. Measured on one place, which fills ghosts along the first axis too.
+fn alone(planes: usize) -> (f64, f64) {
+    let builder = Field::builder([planes, 512, 512]).ghost(1).boundary(Boundary::Periodic);
+    let more = LATENCY + (2 * 512 * 512) as f64 / 200e9;
+    let [single, three] = [(Fuse::Off, 1), (Fuse::Steps(3), 3)].map(|(fuse, steps)| {
+        let acc = unhurried().simulate_cluster(SimCluster::of(1, large())).fuse(fuse).threads(2).build().unwrap();
+        let [few, many] = [24, 48].map(|steps| seconds_of(&acc, &builder, steps) * steps as f64);
+        (many - few) / 24.0 * steps as f64 - more
+    });
+    (single, three)
+}
+
+/// The same with planes of neighbours as cells: they are computed twice, and given all at once.
+#[test]
+fn a_step_with_planes_of_neighbours_takes_what_the_model_says() {
+    for (planes, overlap) in [64, 512].into_iter().flat_map(|planes| [1, 2, 4, 8].map(|overlap| (planes, overlap))) {
+        let (single, three) = alone(planes + 2 * overlap);
+        for by in [By::Link(450e9, 5e-6), By::Link(22e9, 10e-6), By::Host(22e9, 8e-6)] {
+            for (fuse, three) in [(Fuse::Off, None), (Fuse::Steps(3), Some(three))] {
+                let (cluster, name) = ring(8, &by);
+                let acc = unhurried().simulate_cluster(cluster).fuse(fuse).threads(2).build().unwrap();
+                let builder = Field::builder([8 * planes, 512, 512]).ghost(1).boundary(Boundary::Periodic);
+                let takes = seconds_of(&acc, &builder.overlap(overlap), 16);
+                let said = overlapping(overlap, exchange(200e9, overlap, 512, &by), (single, three));
+                let what = format!("{name}, {planes} and {overlap} planes, fused: {}", three.is_some());
+                eprintln!("{what}: {:.2} us a step, model {:.2}", takes * 1e6, said * 1e6);
+                assert!((takes / said - 1.0).abs() <= 0.03, "{what}: {takes}, model {said}");
+            }
+        }
+    }
+}
+
+/// What a step takes with each number of planes: of so many on each of four places.
+fn measured(by: &By, fuse: Fuse, planes: usize) -> OverlapTimes {
+    let acc = unhurried().simulate_cluster(ring(4, by).0).fuse(fuse).threads(2).build().unwrap();
+    let builder = Field::builder([4 * planes, 512, 512]).ghost(1).boundary(Boundary::Periodic);
+    let trial = |planes: usize| {
+        let builder = builder.clone().overlap(planes);
+        let (mut u, mut next) = (builder.build(&acc)?, builder.build(&acc)?);
+        for tile in u.tiles() {
+            compute(&tile, &mut u, kernel!(|u, at| u[at] = at[0] as f64))?;
+        }
+        Ok(move || {
+            step(&mut u, &mut next);
+            Ok(())
+        })
+    };
+    let found = builder.measure_overlap(&acc, trial).unwrap();
+    eprintln!("{found}");
+    found
+}
+
+/// The number of planes that the library finds by trials is the one that the model says: ghosts alone where messages
+/// hide under a step, planes where they take longer than it, and planes where steps fuse.
+#[test]
+fn the_best_number_of_planes_is_measured() {
+    let (fast, late) = (By::Link(450e9, 5e-6), By::Link(450e9, 100e-6));
+    let best = |found: &OverlapTimes, by: &By, planes: usize, fused: bool| {
+        let said = |overlap: usize| {
+            let (single, three) = alone(planes + 2 * overlap);
+            let with = || overlapping(overlap, exchange(200e9, overlap, 512, by), (single, fused.then_some(three)));
+            if overlap == 0 { model(200e9, planes, 512, by) } else { with() }
+        };
+        let all: Vec<(usize, f64)> = found.times().iter().map(|(overlap, _)| (*overlap, said(*overlap))).collect();
+        all.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap().0
+    };
+    for (by, fuse, planes, expected) in [
+        (&fast, Fuse::Off, 512, 0),
+        (&late, Fuse::Off, 32, 8),
+        (&fast, Fuse::Steps(3), 512, 10),
+        (&late, Fuse::Steps(3), 32, 10),
+    ] {
+        let found = measured(by, fuse, planes);
+        assert_eq!((found.planes(), best(&found, by, planes, fuse != Fuse::Off)), (expected, expected), "{found}");
+    }
+}
+
+/// What cannot be measured is an error, and one place has nothing to choose.
+#[test]
+fn planes_that_cannot_be_held_are_not_tried() {
+    let tried = |acc: &TileAcc, builder: &TileArrayBuilder<f64, 3>| {
+        let mut tried = Vec::new();
+        let found = builder.measure_overlap(acc, |planes| {
+            tried.push(planes);
+            let u = builder.clone().overlap(planes).build(acc)?;
+            Ok(move || u.acc().flush())
+        });
+        found.map(|found| (tried, found.times().iter().map(|(planes, _)| *planes).collect::<Vec<_>>()))
+    };
+    let acc = unhurried().simulate_cluster(SimCluster::of(2, large())).build().unwrap();
+    let builder = Field::builder([14, 64, 64]).ghost(2);
+    assert_eq!(tried(&acc, &builder).unwrap(), (vec![0, 4, 6], vec![0, 4, 6]));
+    assert_eq!(tried(&on_cpu(), &builder).unwrap().0, [0]);
+    assert_eq!(tried(&acc, &builder.clone().regions([1, 2, 1])).unwrap().0, [0]);
+    assert_eq!(tried(&acc, &builder.clone().regions([15, 1, 1])).unwrap_err().kind(), ErrorKind::Shape);
+    let refused = builder.measure_overlap(&acc, |planes| {
+        let u = builder.clone().overlap(planes + 3).build(&acc)?;
+        Ok(move || u.acc().flush())
+    });
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::Argument);
 }

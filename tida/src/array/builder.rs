@@ -2,6 +2,7 @@
 
 mod boundaries;
 mod found;
+mod overlap;
 mod spec;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use crate::error::Error;
 use crate::memory::coding::{Compress, Saturation};
 use crate::memory::element::Element;
 use crate::memory::layout::{Boundary, Centering, Cuts};
+pub use overlap::OverlapTimes;
 pub(super) use spec::SEGMENT;
 use spec::{Partition, Spec};
 

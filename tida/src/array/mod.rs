@@ -30,7 +30,7 @@ pub use crate::memory::element::{Element, ScalarElement};
 #[doc(hidden)]
 pub use crate::memory::ghosts::borders::StripFault;
 pub use crate::memory::layout::{Boundary, Centering};
-pub use builder::{IntoGhost, Side, TileArrayBuilder};
+pub use builder::{IntoGhost, OverlapTimes, Side, TileArrayBuilder};
 #[cfg(feature = "npz")]
 pub use checkpoint::{Saved, restore, save};
 pub use fields::Field;

@@ -7,6 +7,7 @@ use tida_kernels::codec::{Codec, Format, Refused};
 use tida_kernels::element::ElementType;
 
 use super::Side;
+use super::overlap::numbers;
 use crate::acc::TileAcc;
 use crate::array::bare::{Bare, Parted};
 use crate::array::places::{block, share, share_as};
@@ -169,11 +170,10 @@ impl<const D: usize> Spec<D> {
 
     /// The planes that each of so many places has as cells of others.
     fn overlapping(&self, cuts: &Cuts<D>, places: usize) -> Result<usize, Error> {
-        if places < 2 || D < 2 || cuts.regions()[1..].iter().any(|count| *count != 1) {
+        if !holds_planes(cuts, places) {
             return Ok(0);
         }
-        let (planes, thinnest) = (self.overlap, cuts.thinnest(0));
-        let ghosts = self.ghost[0][0].max(self.ghost[0][1]);
+        let (planes, thinnest, ghosts) = (self.overlap, cuts.thinnest(0), self.ghosts_along());
         if 0 < planes && planes < ghosts {
             let found = format!("an overlap of {planes} planes, and {ghosts} ghost cells on axis 0");
             return Err(self.error(ErrorKind::Argument, found, "hold at least as many planes as there are ghosts"));
@@ -183,6 +183,21 @@ impl<const D: usize> Spec<D> {
         }
         let found = format!("an overlap of {planes} planes, where the thinnest region has {thinnest}");
         Err(self.error(ErrorKind::Argument, found, "hold fewer planes, or cut the first axis into fewer regions"))
+    }
+
+    /// Numbers of planes of others that places may hold as cells and that are worth a try.
+    ///
+    /// # Errors
+    /// As [`Spec::cut`].
+    pub fn overlaps(&self, acc: &TileAcc) -> Result<Vec<usize>, Error> {
+        let (cuts, layers) = self.cut(acc)?;
+        let holds = layers.is_some_and(|layers| holds_planes(&cuts, layers.len()));
+        Ok(numbers(self.ghosts_along(), if holds { cuts.thinnest(0) } else { 0 }))
+    }
+
+    /// Ghosts along the first axis, of the side that has more.
+    fn ghosts_along(&self) -> usize {
+        self.ghost.first().map_or(0, |[low, high]| *low.max(high))
     }
 
     /// The layers of regions that each place has, if the accelerator has several; cuts finer where that is needed.
@@ -345,6 +360,11 @@ impl<const D: usize> Spec<D> {
         }
         Ok(())
     }
+}
+
+/// Whether places may hold planes of their neighbours as cells, of an array that is cut so and lies on so many.
+fn holds_planes<const D: usize>(cuts: &Cuts<D>, places: usize) -> bool {
+    places > 1 && D > 1 && cuts.regions()[1..].iter().all(|count| *count == 1)
 }
 
 /// Whether the component of a path is a field of this path, or a part of it.
