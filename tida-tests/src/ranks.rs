@@ -1,7 +1,26 @@
 //! Random programs for several ranks: all of a rank's calls, and what it sees.
 
+use tida::acc::FakeRank;
 use tida::prelude::*;
 use tida::{Result, fill_ghosts, fill_ghosts_with};
+
+/// Runs on so many ranks, each a thread; gives what each gives.
+pub fn on_ranks<R: Send>(
+    ranks: usize,
+    seed: u64,
+    build: impl Fn(tida::TileAccBuilder) -> tida::TileAccBuilder + Sync,
+    run: impl Fn(&TileAcc) -> R + Sync,
+) -> Vec<R> {
+    let all = FakeRank::all(ranks, seed, 12);
+    std::thread::scope(|scope| {
+        let of = |rank: FakeRank| {
+            let (build, run) = (&build, &run);
+            scope.spawn(move || run(&build(TileAcc::builder().threads(1).fake_ranks(rank)).build().unwrap()))
+        };
+        let threads: Vec<_> = all.into_iter().map(of).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
 
 /// Numbers that look random, the same each time.
 #[derive(Clone, Debug)]

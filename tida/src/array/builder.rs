@@ -1,5 +1,6 @@
 //! Building arrays: shape, cuts, ghosts, centring, boundaries, and what is wrong with them.
 
+mod beside;
 mod boundaries;
 mod found;
 mod overlap;
@@ -15,8 +16,7 @@ use crate::error::Error;
 use crate::memory::coding::{Compress, Saturation};
 use crate::memory::element::Element;
 use crate::memory::layout::{Boundary, Centering, Cuts};
-pub use overlap::OverlapTimes;
-pub(super) use spec::SEGMENT;
+use beside::Beside;
 use spec::{Partition, Spec};
 
 /// What can be given as ghost widths, in cells: one number for all faces, one for each axis, or `[low, high]` for each
@@ -157,6 +157,66 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
         self
     }
 
+    /// Cuts the domain where another array is cut that has half or twice as many cells along some axes or all: at twice
+    /// or half the places, and as it is along axes of as many cells. Of several
+    /// [`devices`](crate::TileAccBuilder::devices) or ranks each has what lies beside its part of the other array. So
+    /// [`coarse`](crate::coarse()) and [`fine`](crate::fine()) can read one beside the other, if ghosts reach as far as
+    /// a kernel reads. It replaces [`regions`](Self::regions) and the like.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().devices(["cpu:3"]).build()?;
+    /// let f = TileArray::<f64, 1>::builder([700]).cut_at_multiples([128]).build(&acc)?;
+    /// let mut c = TileArray::<f64, 1>::builder([350]).cut_beside(&f).build(&acc)?;
+    /// assert_eq!(f.region_box(1), Some(GridBox::new([256], [512])));
+    /// assert_eq!(c.region_box(1), Some(GridBox::new([128], [256])));
+    /// for tile in c.tiles() {
+    ///     compute(&tile, (&mut c, fine(&f)), kernel!(|c, f, at| c[at] = f[[2 * at[0]]]))?;
+    /// }
+    /// # acc.sync()
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Of `build`: arrays of which none has half the cells of the other, give or take two; regions that would have no
+    /// cells; cuts that are no multiples, as of 64 along the last axis; a [distribution](Self::distribute) too; ghosts
+    /// wider than regions.
+    pub fn cut_beside<U: Element>(mut self, other: &TileArray<U, D>) -> Self {
+        self.spec.beside = Some(Beside::of(other));
+        self
+    }
+
+    /// Lets the domain be cut at multiples of so many cells alone, along each axis: regions, and the parts of several
+    /// [`devices`](crate::TileAccBuilder::devices) or ranks, end there, or at the array's end. For kernels over groups,
+    /// which no cut may go through: give the extent of the groups. On the last axis these are multiples of 64 cells
+    /// too.
+    ///
+    /// Where there are fewer such multiples than places, the last places have none of the array.
+    ///
+    /// ```
+    /// # use tida::prelude::*;
+    /// # fn main() -> tida::Result<()> {
+    /// let acc = TileAcc::builder().devices(["cpu:2"]).build()?;
+    /// let mut u = TileArray::<i32, 2>::builder([40, 64]).cut_at_multiples([16, 16]).build(&acc)?;
+    /// assert_eq!(u.region_box(0), Some(GridBox::new([0, 0], [16, 64])));
+    /// for tile in u.tiles() {
+    ///     compute_groups(&tile, [16, 16], &mut u, group_kernel!(|u, group| {
+    ///         group.each(|t| u[t.at()] = t[0] as i32);
+    ///     }))?;
+    /// }
+    /// assert_eq!(u.read_box(GridBox::new([17, 0], [18, 1]))?, [1]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Of `build`: a multiple of 0; more [`regions`](Self::regions) than there are such multiples; a
+    /// [distribution](Self::distribute) that is cut elsewhere.
+    pub fn cut_at_multiples(mut self, cells: [usize; D]) -> Self {
+        self.spec.multiples = cells;
+        self
+    }
+
     /// Width in cells of the ghosts around each region: `1` for all faces, `[1, 2, 3]` for each axis, or `[[0, 1], ..]`
     /// for each axis and side. At most as wide as the thinnest region.
     ///
@@ -273,6 +333,9 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// [`devices`](crate::TileAccBuilder::devices): for places of different speeds. Regions are cut there too. Places
     /// at the end that are left out have none. Without it each has about as many as the others. Arrays that go together
     /// in one loop have to be distributed alike.
+    ///
+    /// Places that nobody says anything of have parts that end at multiples of the largest power of two of which each
+    /// of them has 32 or more.
     ///
     /// ```
     /// # use tida::prelude::*;

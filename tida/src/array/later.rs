@@ -39,6 +39,8 @@ use crate::record::wait::outside_kernels;
 #[derive(Clone)]
 pub struct BoxValues<T> {
     acc: TileAcc,
+    /// The accelerator of all places of this rank, where their work may be needed too.
+    all: Option<TileAcc>,
     node: Arc<Node>,
     values: Arc<OnceLock<Vec<T>>>,
 }
@@ -50,6 +52,7 @@ impl<T> BoxValues<T> {
     /// The failure of work that the values depend on, or memory that the device does not have.
     #[track_caller]
     pub fn get(&self) -> Result<&[T], Error> {
+        self.all.as_ref().map_or(Ok(()), TileAcc::flush)?;
         self.acc.wait_node(&self.node)?;
         self.values.get().map(Vec::as_slice).ok_or_else(|| {
             Error::new(
@@ -59,6 +62,11 @@ impl<T> BoxValues<T> {
                 "report this as a bug of tida: a box that came had none",
             )
         })
+    }
+
+    /// What ends when they are there.
+    pub(super) fn node(&self) -> &Arc<Node> {
+        &self.node
     }
 
     /// The values, if they are there already.
@@ -198,6 +206,8 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Ok(()) }
     /// ```
     ///
+    /// Of several ranks all make the call, and each is given the values.
+    ///
     /// # Errors
     /// A box that reaches outside the domain; no memory for the result. Failed work shows at [`BoxValues::get`].
     #[track_caller]
@@ -226,33 +236,46 @@ impl<T: Element, const D: usize> TileArray<T, D> {
             })),
         };
         let node = self.acc.record_node("read_box", Location::caller(), &touches, &[], work);
-        Ok(BoxValues { acc: self.acc.clone(), node, values: to })
+        Ok(BoxValues { acc: self.acc.clone(), all: None, node, values: to })
     }
 
-    /// The same of an array on several places: each reads its part, and one of them puts these together.
+    /// The same of an array on several places: each reads its part, and one of them puts these together. Of several
+    /// ranks each gives what it has to all others.
     #[track_caller]
     fn read_parts_later(
         &self,
         cells: &GridBox<D>,
         (mut values, to): (Vec<T>, Arc<OnceLock<Vec<T>>>),
     ) -> Result<BoxValues<T>, Error> {
-        self.check_box_here(cells, "read a box later")?;
+        let recorded = Location::caller();
+        let shared = if self.is_everywhere() { None } else { self.shared_call("read_box_later", recorded) };
+        let shared = shared.filter(|(world, _)| world.ranks() > 1);
         let parts = self.of_parts(cells);
-        let one = &self.parts[parts.first().map_or(0, |(number, _)| *number)];
-        if parts.len() < 2 {
-            return one.read_box_later(*cells);
-        }
         let read = |(number, cells): &(usize, GridBox<D>)| self.parts[*number].read_box_later(*cells);
-        let coming = parts.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        let nodes: Vec<Arc<Node>> = coming.iter().map(|part| part.node.clone()).collect();
-        let all = to.clone();
+        let own = parts.iter().map(read).collect::<Result<Vec<BoxValues<T>>, Error>>();
+        let home =
+            parts.first().map_or_else(|| self.acc.places()[0].clone(), |(number, _)| self.parts[*number].acc.clone());
+        let given = match shared {
+            Some((world, call)) => self.exchange_later((world, call), &home, cells, own.as_ref().map_err(Error::clone)),
+            None => Vec::new(),
+        };
+        let own = own?;
+        if let ([one], []) = (own.as_slice(), given.as_slice()) {
+            return Ok(one.clone());
+        }
+        let nodes: Vec<Arc<Node>> =
+            own.iter().map(|part| &part.node).chain(given.iter().map(|of| &of.node)).cloned().collect();
+        let (all, here) = (to.clone(), self.acc.rank());
         let work = Work::Host(Box::new(move || {
-            // Parts are runs of the first axis: what they have follows one another.
-            coming.iter().filter_map(BoxValues::try_get).for_each(|part| values.extend_from_slice(part));
+            // Parts are runs of the first axis: what ranks and their places have follows one another.
+            let (before, after) = given.iter().partition::<Vec<_>, _>(|of| of.rank < here);
+            before.into_iter().for_each(|of| of.append(&mut values));
+            own.iter().filter_map(BoxValues::try_get).for_each(|part| values.extend_from_slice(part));
+            after.into_iter().for_each(|of| of.append(&mut values));
             let _ = all.set(values);
             Ok(())
         }));
-        let node = one.acc.record_node("read_box", Location::caller(), &[], &nodes, work);
-        Ok(BoxValues { acc: one.acc.clone(), node, values: to })
+        let node = home.record_node("read_box", recorded, &[], &nodes, work);
+        Ok(BoxValues { acc: home, all: Some(self.acc.clone()), node, values: to })
     }
 }

@@ -16,7 +16,7 @@ mod later;
 mod npy;
 mod parts;
 pub(crate) mod places;
-mod ranks;
+pub(crate) mod ranks;
 mod report;
 mod strips;
 mod taken;

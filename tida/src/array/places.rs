@@ -118,14 +118,24 @@ impl<const D: usize> Placed<D> {
 /// Fewest planes of a part, where nobody says how many.
 const FEWEST: usize = 4;
 
-/// Cuts an array for so many places, where the first axis is cut at multiples of `block` cells: gives the layers of
-/// regions that each place has. Cuts finer where there are fewer layers than places.
-pub(super) fn share<const D: usize>(cuts: &mut Cuts<D>, places: usize, block: usize) -> Vec<Range<usize>> {
+/// Fewest blocks of a part that are not cut, where there may be larger ones: so no part has more than a 32nd more than
+/// its share.
+const BLOCKS: usize = 32;
+
+/// Cuts an array for so many places, where the first axis is cut at multiples of `unit` cells: gives the layers of
+/// regions that each place has. Cuts finer where there are fewer layers than places, at multiples of `unit` times a
+/// power of two that grows with the array: groups of cells then end at the cuts of long arrays, and an array of half
+/// the cells is cut at half of them.
+pub(super) fn share<const D: usize>(cuts: &mut Cuts<D>, places: usize, unit: usize) -> Vec<Range<usize>> {
     let cells = cuts.cells[0];
-    let blocks = cells.div_ceil(block);
-    let parts = places.min(if block == 1 { cells / FEWEST } else { blocks }).max(1);
+    let parts = places.min(cells.div_ceil(unit)).min(cells / FEWEST).max(1);
     let layers = cuts.at[0].len() - 1;
     if layers < parts {
+        let mut block = unit;
+        while cells / block / 2 >= BLOCKS * parts {
+            block *= 2;
+        }
+        let blocks = cells.div_ceil(block);
         cuts.at[0] = (0..=parts).map(|n| (n * blocks / parts * block).min(cells) as i64).collect();
     }
     let layers = cuts.at[0].len() - 1;
@@ -137,7 +147,7 @@ pub(super) fn share_as<const D: usize>(
     cuts: &mut Cuts<D>,
     cells: &[usize],
     places: usize,
-    block: usize,
+    unit: usize,
 ) -> Option<Vec<Range<usize>>> {
     let mut ends = vec![0i64];
     for count in cells {
@@ -146,7 +156,7 @@ pub(super) fn share_as<const D: usize>(
     }
     let end = cuts.cells[0] as i64;
     let inner = ends.get(1..cells.len()).unwrap_or_default();
-    let fits = ends.last() == Some(&end) && inner.iter().all(|at| *at % block as i64 == 0);
+    let fits = ends.last() == Some(&end) && inner.iter().all(|at| *at % unit as i64 == 0);
     if cells.is_empty() || cells.len() > places || cells.contains(&0) || !fits {
         return None;
     }
@@ -369,11 +379,6 @@ fn lies_elsewhere(acc: &TileAcc, part: usize, tried: String) -> Error {
     Error::new(ErrorKind::Ranks, tried, found, advice)
 }
 
-/// Cells at whose multiples the first axis is cut.
-pub(super) fn block<const D: usize>() -> usize {
-    if D == 1 { super::builder::SEGMENT } else { 1 }
-}
-
 /// Whether a reduction of arrays so centred has segments that two places have a part of.
 pub(crate) fn shares_segments<const D: usize>(centering: &[Centering; D]) -> bool {
     D == 1 && centering[0] == Centering::Face
@@ -400,6 +405,29 @@ mod tests {
         assert_eq!(shared(3, vec![0, 3], 4), (Vec::from([0; 1].map(|n| n..1)), vec![0, 3]));
         let mut line = Cuts { cells: [150], at: [vec![0, 150]] };
         assert_eq!((share(&mut line, 8, 64), line.at[0].clone()), (vec![0..1, 1..2, 2..3], vec![0, 64, 128, 150]));
+        // Places that a block of 16 cells has none for have nothing.
+        let mut groups = cuts(40, vec![0, 40]);
+        assert_eq!((share(&mut groups, 5, 16), groups.at[0].clone()), (vec![0..1, 1..2, 2..3], vec![0, 16, 32, 40]));
+    }
+
+    /// Parts of long arrays end at multiples of powers of two, and none has more than a 32nd more than its share.
+    #[test]
+    fn parts_end_at_multiples_and_are_even() {
+        for (cells, places) in (1..=16).flat_map(|places| (4 * places..3000).map(move |cells| (cells, places))) {
+            let mut cut = cuts(cells, vec![0, cells as i64]);
+            assert_eq!(share(&mut cut, places, 1).len(), places);
+            let block = (cells / 32 / places).max(1);
+            let block = 1 << block.ilog2();
+            let inner = &cut.at[0][1..places];
+            assert!(inner.iter().all(|at| at % block == 0), "{cells} on {places}: {inner:?} and {block}");
+            let most = cut.at[0].windows(2).map(|at| at[1] - at[0]).max().unwrap();
+            assert!((most - 1) as usize * 32 * places <= cells * 33, "{cells} on {places}: {most}");
+            // An array of twice the cells is cut at twice the places.
+            let mut fine = cuts(2 * cells, vec![0, 2 * cells as i64]);
+            share(&mut fine, places, 1);
+            let doubled = cut.at[0].iter().zip(&fine.at[0]).all(|(coarse, fine)| 2 * coarse == *fine);
+            assert!(doubled || cells < 32 * places, "{cells} on {places}: {:?} and {:?}", cut.at[0], fine.at[0]);
+        }
     }
 
     #[test]

@@ -4,13 +4,17 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::panic::Location;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use super::TileArray;
 use super::files::{write_whole, writing_failed};
 use super::host::reserve;
+use super::later::BoxValues;
+use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::element::{Element, Place};
+use crate::memory::node::{Node, Work};
 use crate::ranks::{Bytes, Slot, World};
 
 /// Bytes of an array that go to a file at once.
@@ -53,7 +57,70 @@ pub(crate) fn gathered<T: Element>(
     Ok(all.iter_mut().flat_map(of).collect())
 }
 
+/// What another rank gives of a box that is read later.
+pub(super) struct Given<T> {
+    pub rank: usize,
+    /// Ends when it is there.
+    pub node: Arc<Node>,
+    values: Arc<OnceLock<Vec<T>>>,
+}
+
+impl<T: Element> Given<T> {
+    /// Adds the values, once they are there.
+    pub fn append(&self, to: &mut Vec<T>) {
+        to.extend_from_slice(self.values.get().map_or(&[], Vec::as_slice));
+    }
+}
+
 impl<T: Element, const D: usize> TileArray<T, D> {
+    /// Records that all other ranks are given what this one has of a box, or why they are not, and that it takes what
+    /// they have, on this place; gives that in the order of ranks.
+    #[track_caller]
+    pub(super) fn exchange_later(
+        &self,
+        (world, call): (&Arc<World>, u64),
+        home: &TileAcc,
+        cells: &GridBox<D>,
+        own: Result<&Vec<BoxValues<T>>, Error>,
+    ) -> Vec<Given<T>> {
+        const NAME: &str = "read_box_later";
+        let (recorded, here) = (Location::caller(), world.rank());
+        let with_some = |rank: &usize| !self.of_rank(*rank, cells).is_empty();
+        let slot = |rank: usize| Slot { call, lane: rank as u64 };
+        let others = move |ranks: usize| (0..ranks).filter(move |rank| *rank != here);
+        let ranks = world.ranks();
+        match own {
+            Err(error) if with_some(&here) => others(ranks).for_each(|to| world.fail(to, slot(here), &error)),
+            Ok(parts) if with_some(&here) => {
+                let nodes: Vec<Arc<Node>> = parts.iter().map(|part| part.node().clone()).collect();
+                let (world, core, parts) = (world.clone(), home.core().clone(), parts.clone());
+                let slot = slot(here);
+                let work = Work::Sends(Box::new(move |node, failure| {
+                    let values: Vec<T> = parts.iter().filter_map(BoxValues::try_get).flatten().copied().collect();
+                    others(ranks).for_each(|to| match &failure {
+                        Some(error) => world.fail(to, slot, error),
+                        None => world.send(to, slot, vec![Box::new(bytes_of(&values))]),
+                    });
+                    core.finish(node, failure.map_or(Ok(()), Err))
+                }));
+                home.record_node("read_box_later: send", recorded, &[], &nodes, work);
+            }
+            _ => {}
+        }
+        let take = |rank: usize| {
+            let values = Arc::<OnceLock<Vec<T>>>::default();
+            let (to, count) = (values.clone(), self.of_rank(rank, cells).cells());
+            let sizes = vec![Some(count * T::TYPE.bytes())];
+            let node = world.expect(home.core(), (rank, slot(rank)), sizes, (NAME, recorded), move |mut pieces| {
+                let mut bytes = pieces.pop().unwrap_or_default();
+                let _ = to.set(values_of::<T>(&mut bytes, count).collect());
+                Ok(())
+            });
+            Given { rank, node, values }
+        };
+        others(ranks).filter(with_some).map(take).collect()
+    }
+
     /// The values of a box that lies on several ranks, each of which makes this call.
     ///
     /// # Errors

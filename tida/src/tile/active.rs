@@ -1,16 +1,17 @@
 //! Blocks of an array that a mask leaves something to do in.
 
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 use crate::array::TileArray;
 use crate::array::places::Placed;
+use crate::array::ranks::gathered;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::blocks::{BlockList, Listed};
 use crate::memory::element::Element;
 use crate::memory::layout::Layout;
-use crate::ranks::not_on_ranks;
 
 /// The active blocks of a grid: those in which a mask has a cell to compute. It is made once; then
 /// [`TileIter::active`](super::TileIter::active) gives tiles of these blocks alone, and blocks that the mask leaves out
@@ -47,8 +48,10 @@ pub struct ActiveBlocks<const D: usize> {
     pub(super) layout: Arc<Layout<D>>,
     /// The first region of each part of it on a place. Each part has a list of its own, by the part's regions.
     pub(super) firsts: Vec<usize>,
-    /// Of each region a box of all its blocks, and their part of the list.
+    /// Of each region a box of all its blocks, and their part of the list. Other ranks' regions have none here.
     pub(super) regions: Arc<[(GridBox<D>, Listed)]>,
+    /// How many blocks all ranks have, and how many cells.
+    all: [usize; 2],
 }
 
 impl<const D: usize> fmt::Debug for ActiveBlocks<D> {
@@ -66,8 +69,11 @@ impl<const D: usize> ActiveBlocks<D> {
     /// work for each row of blocks, on a device a block of threads or more. Blocks of some thousand cells, longest
     /// along the last axis, suit both.
     ///
+    /// On several ranks all make the call, and each lists the blocks of its own regions.
+    ///
     /// # Errors
-    /// A size of 0, a mask on several ranks, and those of a read of the mask.
+    /// A size of 0, and those of a read of the mask, on any rank.
+    #[track_caller]
     pub fn new<T: Element>(
         mask: &TileArray<T, D>,
         size: [usize; D],
@@ -81,9 +87,29 @@ impl<const D: usize> ActiveBlocks<D> {
                 "give every axis a block size of at least 1",
             ));
         }
-        if mask.placed.as_ref().is_some_and(|placed| placed.is_on_ranks) {
-            return Err(not_on_ranks("list the active blocks of a mask", "blocks of a mask"));
-        }
+        let recorded = Location::caller();
+        let shared = if mask.is_everywhere() { None } else { mask.shared_call("ActiveBlocks::new", recorded) };
+        let here = Self::of_regions_here(mask, size, is_active);
+        let own = here.as_ref().map_err(Error::clone).map(|here| {
+            let blocks = here.blocks().fold([0, 0], |[n, cells], (_, block)| [n + 1, cells + block.cells() as u64]);
+            blocks.to_vec()
+        });
+        let counts = gathered(shared.map(|(world, call)| (&**world, call)), own, ("ActiveBlocks::new", recorded))?;
+        let all = [0, 1].map(|n| counts.iter().skip(n).step_by(2).sum::<u64>() as usize);
+        here.map(|here| ActiveBlocks { all, ..here })
+    }
+
+    /// Lists the blocks of the regions of this rank.
+    ///
+    /// # Errors
+    /// Those of a read of the mask.
+    #[track_caller]
+    fn of_regions_here<T: Element>(
+        mask: &TileArray<T, D>,
+        size: [usize; D],
+        is_active: impl Fn(T) -> bool,
+    ) -> Result<Self, Error> {
+        let here = mask.placed.as_ref().map_or(0..mask.regions(), |placed| placed.here.clone());
         let firsts = firsts(mask.placed.as_deref(), mask.regions());
         let ends = firsts.iter().skip(1).copied().chain([mask.regions()]);
         let mut regions = Vec::new();
@@ -91,8 +117,9 @@ impl<const D: usize> ActiveBlocks<D> {
             let (mut list, mut bounds) = (BlockList::default(), Vec::new());
             for number in part.clone() {
                 let (cells, first) = (mask.layout.regions[number].valid, list.spans().len());
+                let values = if here.contains(&number) { mask.read_grown_box(number, cells)? } else { Vec::new() };
                 let mut bound: Option<GridBox<D>> = None;
-                for block in active(&cells, size, &mask.read_box(cells)?, &is_active) {
+                for block in active(&cells, size, &values, &is_active) {
                     bound = Some(bound.map_or(block, |known| hull(&known, &block)));
                     list.add(number - part.start, block.widen());
                 }
@@ -102,7 +129,7 @@ impl<const D: usize> ActiveBlocks<D> {
             let list = Arc::new(list);
             regions.extend(bounds.into_iter().map(|(cells, spans)| (cells, Listed { list: list.clone(), spans })));
         }
-        Ok(ActiveBlocks { layout: mask.layout.clone(), firsts, regions: regions.into() })
+        Ok(ActiveBlocks { layout: mask.layout.clone(), firsts, regions: regions.into(), all: [0; 2] })
     }
 
     fn blocks(&self) -> impl Iterator<Item = &(usize, GridBox<4>)> {
@@ -110,19 +137,19 @@ impl<const D: usize> ActiveBlocks<D> {
         lists.flat_map(|(_, listed)| listed.list.blocks())
     }
 
-    /// Number of active blocks.
+    /// Number of active blocks, on several ranks of all of them.
     pub fn len(&self) -> usize {
-        self.blocks().count()
+        self.all[0]
     }
 
     /// Whether no block is active.
     pub fn is_empty(&self) -> bool {
-        self.blocks().next().is_none()
+        self.all[0] == 0
     }
 
     /// Cells of the active blocks, those that the mask leaves out within them too.
     pub fn cells(&self) -> usize {
-        self.blocks().map(|(_, cells)| cells.cells()).sum()
+        self.all[1]
     }
 
     /// The part of the blocks of a region that lies in a box: all of them, or a list of its own.

@@ -369,13 +369,8 @@ impl<const D: usize> TileIter<D> {
         if self.active.as_ref().is_some_and(|blocks| !fits(blocks)) {
             return Some(TileFault::Active);
         }
-        if self.placed.as_ref().is_some_and(|placed| placed.is_on_ranks) {
-            if self.active.is_some() {
-                return Some(TileFault::Ranks("tiles of active blocks"));
-            }
-            if self.grown > 0 {
-                return Some(TileFault::Ranks("tiles that are grown"));
-            }
+        if self.grown > 0 && self.placed.as_ref().is_some_and(|placed| placed.is_on_ranks) {
+            return Some(TileFault::Ranks("tiles that are grown"));
         }
         let ghosts = self.layout.ghost.map(|g| g[0].min(g[1]));
         let axis = ghosts.iter().position(|ghosts| self.grown > *ghosts)?;

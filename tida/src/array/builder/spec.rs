@@ -7,10 +7,10 @@ use tida_kernels::codec::{Codec, Format, Refused};
 use tida_kernels::element::ElementType;
 
 use super::Side;
-use super::overlap::numbers;
+use super::beside::Beside;
 use crate::acc::TileAcc;
 use crate::array::bare::{Bare, Parted};
-use crate::array::places::{block, share, share_as};
+use crate::array::places::{share, share_as};
 use crate::array::strips::half_periodic;
 use crate::error::{Error, ErrorKind};
 use crate::memory::coding::{Coding, Compress, Saturation, paths};
@@ -21,7 +21,7 @@ use crate::ranks::not_on_ranks;
 /// Largest number of cells along an axis.
 const LONGEST: usize = 1 << 40;
 /// Cuts of the last axis fall on multiples of this many cells.
-pub(in crate::array) const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
+const SEGMENT: usize = tida_kernels::plan::SEGMENT as usize;
 
 /// How the domain is asked to be cut.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,10 @@ pub(super) struct Spec<const D: usize> {
     pub partition: Partition<D>,
     /// Where another array is cut, if this one is to be cut there.
     pub cut_at: Option<Arc<Cuts<D>>>,
+    /// What it is to lie beside.
+    pub beside: Option<Beside<D>>,
+    /// Cells at whose multiples the domain is cut, along each axis.
+    pub multiples: [usize; D],
     pub ghost: [[usize; 2]; D],
     pub centering: [Centering; D],
     /// Where some components have boundaries of their own: the field, the axis, the side.
@@ -67,6 +71,8 @@ impl<const D: usize> Spec<D> {
             cells,
             partition: Partition::Count([1; D]),
             cut_at: None,
+            beside: None,
+            multiples: [1; D],
             ghost: [[0; 2]; D],
             centering: [Centering::Cell; D],
             bounded: Vec::new(),
@@ -100,11 +106,16 @@ impl<const D: usize> Spec<D> {
             let advice = "use an element that holds at least one scalar";
             return Err(self.error(ErrorKind::Shape, "an element without components", advice));
         }
-        let mut cuts = match &self.cut_at {
-            Some(cuts) => (**cuts).clone(),
-            None => self.cuts()?,
+        let (mut cuts, distribution) = match (&self.cut_at, &self.beside) {
+            (Some(cuts), _) => ((**cuts).clone(), self.distribution.clone()),
+            (None, Some(_)) if self.distribution.is_some() => {
+                let found = "`.cut_beside(..)`, and a distribution";
+                return Err(self.error(ErrorKind::Argument, found, "leave out one of them"));
+            }
+            (None, Some(beside)) => self.cuts_beside(beside)?,
+            (None, None) => (self.cuts()?, self.distribution.clone()),
         };
-        let layers = if self.everywhere { None } else { self.shared(&mut cuts, acc)? };
+        let layers = if self.everywhere { None } else { self.shared(&mut cuts, distribution.as_deref(), acc)? };
         if let (true, Some(cells)) = (self.everywhere, &self.distribution) {
             let found = format!("{cells:?} cells for the places, and `.everywhere()`");
             return Err(self.error(ErrorKind::Argument, found, "leave out one of them"));
@@ -201,14 +212,19 @@ impl<const D: usize> Spec<D> {
     }
 
     /// The layers of regions that each place has, if the accelerator has several; cuts finer where that is needed.
-    fn shared(&self, cuts: &mut Cuts<D>, acc: &TileAcc) -> Result<Option<Vec<Range<usize>>>, Error> {
-        let (places, block) = (acc.all_places(), block::<D>());
-        let Some(cells) = &self.distribution else {
-            return Ok((places > 1).then(|| share(cuts, places, block)));
+    fn shared(
+        &self,
+        cuts: &mut Cuts<D>,
+        distribution: Option<&[usize]>,
+        acc: &TileAcc,
+    ) -> Result<Option<Vec<Range<usize>>>, Error> {
+        let (places, unit) = (acc.all_places(), self.unit(0));
+        let Some(cells) = distribution else {
+            return Ok((places > 1).then(|| share(cuts, places, unit)));
         };
-        let layers = share_as(cuts, cells, places, block).ok_or_else(|| {
+        let layers = share_as(cuts, cells, places, unit).ok_or_else(|| {
             let found = format!("{cells:?} cells of the first axis for the places, of which there are {places}");
-            let multiples = if block > 1 { format!(", all but the last a multiple of {block}") } else { String::new() };
+            let multiples = if unit > 1 { format!(", all but the last a multiple of {unit}") } else { String::new() };
             let advice = format!("give each place some, {} in all{multiples}", self.cells[0]);
             self.error(ErrorKind::Argument, found, advice)
         })?;
@@ -294,9 +310,20 @@ impl<const D: usize> Spec<D> {
         Ok(Cuts { cells: self.cells, at })
     }
 
+    /// Cells at whose multiples an axis is cut.
+    pub(super) fn unit(&self, axis: usize) -> usize {
+        let own = if axis + 1 == self.cells.len() { SEGMENT } else { 1 };
+        let asked = self.multiples[axis].clamp(1, LONGEST);
+        asked * (own >> asked.trailing_zeros().min(own.trailing_zeros()))
+    }
+
     /// Cut positions of one axis, from 0 to its cells.
     fn axis_cuts(&self, axis: usize) -> Result<Vec<i64>, Error> {
         let cells = self.cells[axis];
+        if self.multiples[axis] == 0 {
+            let found = format!("cuts at multiples of 0 cells on axis {axis}");
+            return Err(self.error(ErrorKind::Shape, found, "give every axis at least 1"));
+        }
         if cells == 0 {
             let found = format!("0 cells on axis {axis}");
             return Err(self.error(ErrorKind::Shape, found, "give every axis at least one cell"));
@@ -306,7 +333,7 @@ impl<const D: usize> Spec<D> {
             return Err(self.error(ErrorKind::Shape, found, format!("use at most {LONGEST} (2^40) cells an axis")));
         }
         // The axis is a row of blocks that are not cut.
-        let block = if axis + 1 == D { SEGMENT } else { 1 };
+        let block = self.unit(axis);
         let blocks = cells.div_ceil(block);
         let (regions, size) = match self.partition {
             Partition::Count(count) => (count[axis], None),
@@ -326,10 +353,12 @@ impl<const D: usize> Spec<D> {
         }
         if regions > blocks {
             let found = format!("{regions} regions asked for on axis {axis}, where at most {blocks} are possible");
-            let advice = if block == 1 {
-                "use at most one region a cell"
-            } else {
-                "use at most one region every 64 cells of the last axis: its cuts fall on multiples of 64"
+            let of = if axis + 1 == D { "of the last axis" } else { "of this axis" };
+            let advice = match block {
+                1 => "use at most one region a cell".to_owned(),
+                _ => {
+                    format!("use at most one region every {block} cells {of}: its cuts fall on multiples of {block}")
+                }
             };
             return Err(self.error(ErrorKind::Shape, found, advice));
         }

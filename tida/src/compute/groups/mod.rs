@@ -221,9 +221,8 @@ fn whole_groups<const D: usize>(prepared: &Prepared, tile: &Tile<D>, extent: [us
         format!("compute the kernel at {} over groups of {extent:?} cells", prepared.place()),
         format!("a tile from {} to {} along axis {axis}, which cuts a group", tile.cells.lo[axis], tile.cells.hi[axis]),
         format!(
-            "cut regions and tiles at multiples of {} cells along that axis (`.region_size(..)`, `.tile_size(..)`), and do \
-             not grow them",
-            extent[axis]
+            "build the array with `.cut_at_multiples({extent:?})`, give tiles such sizes (`.tile_size(..)`), and do not \
+             grow them"
         ),
     ))
 }
