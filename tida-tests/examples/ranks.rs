@@ -46,7 +46,8 @@ fn bits(programs: u64) -> Result<()> {
         assert!(got == expected, "program {seed} of calls: other values on rank {}", acc.rank());
     }
     if acc.rank() == 0 {
-        println!("{programs} programs on {} ranks give the bits of one process", acc.ranks());
+        let (ranks, bytes) = (acc.ranks(), acc.stats().strip_bytes);
+        println!("{programs} programs on {ranks} ranks give the bits of one process; {bytes} bytes in mailboxes");
     }
     Ok(())
 }

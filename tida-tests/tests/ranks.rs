@@ -7,20 +7,9 @@ use std::time::{Duration, Instant};
 use tida::acc::FakeRank;
 use tida::prelude::*;
 use tida_tests::calls::calls;
-use tida_tests::ranks::{Seen, alone, on_ranks, program};
+use tida_tests::ranks::{alone, on_ranks, program, together};
 use tida_tests::several::Dice;
 use tida_tests::{on_a_device, on_cpu};
-
-/// What all ranks have seen, and all regions in their order.
-fn together(seen: Vec<Seen>, what: &str) -> Seen {
-    let shared = seen[0].shared.clone();
-    for (rank, other) in seen.iter().enumerate() {
-        assert!(other.shared == shared, "{what}: rank {rank} sees other values than rank 0");
-    }
-    let mut regions: Vec<_> = seen.into_iter().flat_map(|seen| seen.regions).collect();
-    regions.sort();
-    Seen { shared, regions }
-}
 
 /// How many programs: `TIDA_RANKS_PROGRAMS` says more.
 fn programs() -> u64 {

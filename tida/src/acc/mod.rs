@@ -28,6 +28,7 @@ use crate::device::timeline::Recorder;
 use crate::error::{Error, ErrorKind};
 use crate::memory::backing::Folder;
 use crate::memory::ghosts::borders::StripFault;
+use crate::memory::mailbox::Pair;
 use crate::memory::node::{Done, Node, Queue, Work};
 use crate::memory::tracker::Touch;
 use crate::memory::transport::{Transport, Within};
@@ -584,6 +585,11 @@ impl TileAcc {
     /// A place of this rank, by its number among those of all.
     pub(crate) fn place(&self, number: usize) -> Option<&TileAcc> {
         self.places().get(number.checked_sub(self.places_here().start)?)
+    }
+
+    /// Whether a place gives a place of another rank what it does in mailboxes.
+    pub(crate) fn has_mailboxes(&self, pair: Pair) -> bool {
+        self.world().is_some_and(|world| world.mailboxes().has(pair))
     }
 
     /// What carries messages from one place to another, of this rank. What goes to another rank and comes from there is

@@ -21,8 +21,9 @@ use crate::grid::narrow;
 use crate::memory::ghosts::borders::{StripFault, strips};
 use crate::memory::ghosts::device::DeviceCopies;
 use crate::memory::layout::{Kinds, Layout};
+use crate::memory::mailbox::Mailbox;
 use crate::memory::node::{Done, Node, Planes, Queue, Work};
-use crate::memory::parts::{Batch, OfRegion, OnTheWay, PackedBox, Sent, packed};
+use crate::memory::parts::{Batch, Boxed, OfRegion, OnTheWay, PackedBox, Sent, packed};
 use crate::memory::rows::Row;
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
@@ -68,6 +69,17 @@ trait Strips: Send + Sync + std::fmt::Debug {
     /// # Safety
     /// As [`Storage::receive_boxes`].
     unsafe fn receive(&self, queue: &Queue<'_>, storage: &Storage, from: *mut u8) -> Result<OnTheWay, Error>;
+    /// Puts what packs the boxes into a mailbox on the device into the stream of a node; nothing if the device has not
+    /// all of them.
+    ///
+    /// # Safety
+    /// As [`Storage::through_mailbox`].
+    unsafe fn send_to(&self, queue: &Queue<'_>, storage: &Storage, to: &Arc<Memory>) -> Result<Option<Boxed>, Error>;
+    /// Puts what sets the boxes on a device from a mailbox into the stream of a node.
+    ///
+    /// # Safety
+    /// As [`Storage::through_mailbox`].
+    unsafe fn receive_from(&self, queue: &Queue<'_>, storage: &Storage, from: &Arc<Memory>) -> Result<Boxed, Error>;
     /// Puts what sets the boxes on a device, from where they are on one whose memory it reaches, into the stream of a
     /// node. Both devices have the regions with their newest values. Gives what is to be held until it is done.
     ///
@@ -165,15 +177,23 @@ impl<const D: usize> Strips for Of<D> {
         unsafe { storage.receive_boxes(queue, array, &self.taken, from) }
     }
 
+    unsafe fn send_to(&self, queue: &Queue<'_>, storage: &Storage, to: &Arc<Memory>) -> Result<Option<Boxed>, Error> {
+        let array = (&*self.from.wide, &self.from.element);
+        // SAFETY: the array has this layout; the rest is handed on.
+        unsafe { storage.through_mailbox(queue, array, &self.given, (to, true)) }
+    }
+
+    unsafe fn receive_from(&self, queue: &Queue<'_>, storage: &Storage, from: &Arc<Memory>) -> Result<Boxed, Error> {
+        let array = (&*self.to.wide, &self.to.element);
+        // SAFETY: the array has this layout; the rest is handed on.
+        let put = unsafe { storage.through_mailbox(queue, array, &self.taken, (from, false))? };
+        put.ok_or_else(not_there)
+    }
+
     unsafe fn copy_over(&self, queue: &Queue<'_>, from: &Storage, to: &Storage) -> Result<Copied, Error> {
         let (given, taken) = (&self.given.parts, &self.taken.parts);
         let (Some(source), target) = (from.memory_of(given), to.device_memory(queue.device)?) else {
-            return Err(Error::new(
-                ErrorKind::Device,
-                "take ghosts from another place",
-                "cells that are not on its device",
-                "report this as a bug of tida",
-            ));
+            return Err(not_there());
         };
         let over = &self.over[2 * usize::from(from.row().is_some()) + usize::from(to.row().is_some())];
         let copies = match over.get() {
@@ -202,6 +222,12 @@ impl<const D: usize> Strips for Of<D> {
     fn boxes(&self) -> &StripsOf {
         &self.boxes
     }
+}
+
+/// The error of cells that were to be on a device.
+fn not_there() -> Error {
+    let (tried, advice) = ("take ghosts from another place", "report this as a bug of tida");
+    Error::new(ErrorKind::Device, tried, "cells that are not on its device", advice)
 }
 
 impl Route {
@@ -274,17 +300,34 @@ pub(super) fn exchange(
     for (from, to) in pairs.into_iter().filter(|pair| !direct.pairs.contains(pair)) {
         let (give, take) = carried(arrays, (from, to));
         let bytes: Vec<usize> = take.iter().map(|(strips, _)| strips.given().bytes).collect();
-        let message = acc.transport(from, to).begin(&bytes);
-        let between = Between::of(acc, (from, to), call, &message, recorded);
-        let (node, taker) = match (acc.place(from), acc.place(to), between) {
-            (Some(giver), Some(taker), _) => (record_give(giver, give, &message, recorded), taker),
+        let between = Between::of(acc, (from, to), call, recorded);
+        let in_mailboxes = acc.has_mailboxes((from, to));
+        let begin = || acc.transport(from, to).begin(&bytes);
+        let (node, taker, message) = match (acc.place(from), acc.place(to), between) {
+            (Some(giver), Some(taker), _) => {
+                let message = begin();
+                (record_give(giver, give, &message, recorded), taker, message)
+            }
+            (Some(giver), None, Some(between)) if in_mailboxes => {
+                let message = between.give(fault, bytes);
+                let node = record_give(giver, give, &(message.clone() as Arc<dyn Message>), recorded);
+                between.record_end(giver, message, &node);
+                continue;
+            }
+            (None, Some(taker), Some(between)) if in_mailboxes => {
+                let (node, message) = between.record_coming(taker, &take);
+                given.push((vec![node], taker, take, message));
+                continue;
+            }
             (Some(giver), None, Some(between)) => {
+                let message = begin();
                 let node = record_give(giver, give, &message, recorded);
-                sent.push(between.record_send(giver, &take, &node));
+                sent.push(between.record_send(giver, &take, &node, message));
                 continue;
             }
             (None, Some(taker), Some(between)) => {
-                given.push((vec![between.record_arrival(taker, &take)], taker, take, message));
+                let message = begin();
+                given.push((vec![between.record_arrival(taker, &take, &message)], taker, take, message));
                 continue;
             }
             _ => continue,
@@ -296,7 +339,7 @@ pub(super) fn exchange(
         };
         given.push((vec![node], taker, take, message));
     }
-    direct.record(acc, arrays, fault, recorded);
+    direct.record((acc, call), arrays, fault, recorded);
     for (mut after, taker, take, message) in given {
         // Who computes on keeps the thread that sends from its core, if it has no other; and others wait for what that
         // sends.
@@ -380,6 +423,8 @@ fn record_give(
 enum Coming {
     /// All in a passage.
     Passage(OnTheWay),
+    /// All in a mailbox.
+    Mailbox { mailbox: Mailbox, _packed: Boxed },
     /// Some boxes; the host had the others.
     Some(Letter, Option<Sent>),
 }
@@ -390,6 +435,14 @@ fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>) -> Res
     queue.enqueue(|| {
         for (strips, tracker) in &give {
             let storage = tracker.storage();
+            if let Some(mailbox) = message.room(queue.device, strips.given().bytes) {
+                // SAFETY: as below; nobody else has the mailbox.
+                let packed = unsafe { strips.send_to(queue, storage, &mailbox.memory)? };
+                if let Some(_packed) = packed {
+                    all.push(Coming::Mailbox { mailbox, _packed });
+                    continue;
+                }
+            }
             // SAFETY: the storage is that of the array; the node's touches keep all work away that writes the boxes.
             let (sent, here) = unsafe { strips.send(queue, storage)? };
             if let (Some(_), true) = (&sent, here.is_empty()) {
@@ -411,6 +464,7 @@ fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>) -> Res
         let letters = give.iter().zip(all).map(|((strips, _), coming)| {
             match coming {
                 Coming::Passage(coming) => Letter::Passage { passage: coming.passage, of: device.clone() },
+                Coming::Mailbox { mailbox, .. } => Letter::Mailbox(mailbox),
                 Coming::Some(mut letter, sent) => {
                     if let Some((batch, coming)) = sent {
                         // SAFETY: the batch is in the passage by now, and the letter has room for all.
@@ -461,7 +515,8 @@ fn record_take(
         Work::Device(Box::new(move |queue| receive(queue, take, message)))
     } else {
         Work::Host(Box::new(move || {
-            for ((strips, tracker), mut letter) in take.iter().zip(message.receive()?) {
+            for ((strips, tracker), letter) in take.iter().zip(message.receive()?) {
+                let mut letter = letter.into_host(strips.taken().bytes)?;
                 // SAFETY: the storage is that of the array; the node's touches keep all others away.
                 unsafe { strips.unpack(tracker.storage(), letter.start()) };
                 letter.end();
@@ -475,10 +530,15 @@ fn record_take(
 
 /// Puts what takes a message into the stream of a node.
 fn receive(queue: &Queue<'_>, take: Vec<Carried>, message: Arc<dyn Message>) -> Result<Done, Error> {
-    let (mut coming, mut held) = (Vec::new(), Vec::new());
+    let (mut coming, mut held, mut boxed) = (Vec::new(), Vec::new(), Vec::new());
     queue.enqueue(|| {
         for ((strips, tracker), letter) in take.iter().zip(message.receive()?) {
             held.push(letter);
+            if let Some(Letter::Mailbox(mailbox)) = held.last() {
+                // SAFETY: as below; the mailbox is this letter's until it is dropped.
+                boxed.push(unsafe { strips.receive_from(queue, tracker.storage(), &mailbox.memory)? });
+                continue;
+            }
             let from = held.last_mut().map_or(std::ptr::null_mut(), Letter::start);
             // SAFETY: the storage is that of the array, whose regions the node's touches have brought and keep all
             // others from; the letter is held until the work is done.
@@ -490,7 +550,7 @@ fn receive(queue: &Queue<'_>, take: Vec<Carried>, message: Arc<dyn Message>) -> 
     Ok(Box::new(move || {
         coming.into_iter().for_each(|coming| device.passages().give(coming.passage));
         held.into_iter().for_each(Letter::end);
-        drop(take);
+        drop((take, boxed));
         Ok(())
     }))
 }

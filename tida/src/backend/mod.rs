@@ -251,6 +251,8 @@ pub(crate) struct Memory {
     backend: Arc<dyn Backend>,
     raw: u64,
     bytes: usize,
+    /// Another process has it.
+    is_shared: bool,
     /// What is dropped once it is free.
     held: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -262,7 +264,28 @@ impl Memory {
     /// Memory that the device does not have: what was asked for and what is free.
     pub fn new(backend: &Arc<dyn Backend>, bytes: usize) -> Result<Memory, Error> {
         let raw = backend.allocate(bytes.max(1))?;
-        Ok(Memory { backend: backend.clone(), raw, bytes: bytes.max(1), held: None })
+        Ok(Memory { backend: backend.clone(), raw, bytes: bytes.max(1), is_shared: false, held: None })
+    }
+
+    /// So many bytes of another process, as that has exported them.
+    ///
+    /// # Errors
+    /// What keeps this device from them.
+    ///
+    /// # Safety
+    /// As [`Backend::import`].
+    pub unsafe fn of_other(backend: &Arc<dyn Backend>, exported: &[u8], bytes: usize) -> Result<Memory, Error> {
+        // SAFETY: handed on.
+        let raw = unsafe { backend.import(exported, bytes)? };
+        Ok(Memory { backend: backend.clone(), raw, bytes, is_shared: true, held: None })
+    }
+
+    /// What another process of this host opens it by; none where the driver has no such thing.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub fn export(&self) -> Result<Option<Vec<u8>>, Error> {
+        self.backend.export(self)
     }
 
     /// Drops `held` once the memory is free.
@@ -289,8 +312,13 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: allocated by this backend, with this size, and given back once; no work uses it any more.
-        unsafe { self.backend.free(self.raw, self.bytes) }
+        // SAFETY: allocated or imported by this backend, with this size, and given back once; no work uses it any more.
+        unsafe {
+            match self.is_shared {
+                true => self.backend.let_go(self.raw),
+                false => self.backend.free(self.raw, self.bytes),
+            }
+        }
         drop(self.held.take());
     }
 }
@@ -322,6 +350,37 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// # Safety
     /// It came from `allocate` with this size, and no work uses it.
     unsafe fn free(&self, raw: u64, bytes: usize);
+
+    /// What another process of this host opens memory by, from its first byte on; none where the driver has no such
+    /// thing.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    fn export(&self, _memory: &Memory) -> Result<Option<Vec<u8>>, Error> {
+        Ok(None)
+    }
+
+    /// Opens memory of another process, which has exported it. Gives its handle.
+    ///
+    /// # Errors
+    /// That this device does not reach it, or what else the driver reports.
+    ///
+    /// # Safety
+    /// It has so many bytes, and is there until this is let go.
+    unsafe fn import(&self, _exported: &[u8], bytes: usize) -> Result<u64, Error> {
+        Err(Error::new(
+            ErrorKind::Device,
+            format!("open {bytes} bytes of another process on a device"),
+            format!("the device {}, which has no such memory", self.facts().name),
+            "report this as a bug of tida",
+        ))
+    }
+
+    /// Closes such memory.
+    ///
+    /// # Safety
+    /// It came from `import`, and no work uses it.
+    unsafe fn let_go(&self, _raw: u64) {}
 
     /// Pins host memory, so that copies run at the speed of the link and beside other work. `false` if that failed:
     /// then copies are slower, and right all the same.

@@ -9,6 +9,7 @@ pub(crate) mod copies;
 pub(crate) mod element;
 pub(crate) mod ghosts;
 pub(crate) mod layout;
+pub(crate) mod mailbox;
 pub(crate) mod node;
 pub(crate) mod packed;
 pub(crate) mod parts;

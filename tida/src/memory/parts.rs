@@ -127,6 +127,13 @@ pub(crate) struct OnTheWay {
     _array: Arc<Memory>,
 }
 
+/// What a batch uses on its way from or to a mailbox: to be held until its commands are done.
+#[derive(Debug)]
+pub(crate) struct Boxed {
+    _copies: Option<Arc<DeviceCopies>>,
+    _memories: [Arc<Memory>; 2],
+}
+
 /// Is given the parts of a batch, and the address where they lie packed.
 type OfBatch<'a> = &'a mut dyn FnMut(&[PackedBox], *mut u8);
 
@@ -412,6 +419,50 @@ impl Storage {
         // SAFETY: the caller's promise.
         let copies = unsafe { self.put_at(device, (stream, false), array, batch, &memory, through)? };
         Ok(OnTheWay { passage, _copies: copies, _array: memory })
+    }
+
+    /// Puts what packs a batch into a mailbox, or sets its boxes from one where it does not `pack`, into the stream of
+    /// a piece of work. Gives what is to be held until it is done; nothing if the device does not have the newest
+    /// values of all regions.
+    ///
+    /// # Errors
+    /// Memory that the device does not have, no compiler, or commands that it refuses.
+    ///
+    /// # Safety
+    /// The array has this geometry. The work comes after all that writes the boxes (or touches them, if it sets them),
+    /// and before all that will. Until it is done nobody else touches the mailbox, which has the bytes of the batch.
+    pub(crate) unsafe fn through_mailbox(
+        &self,
+        queue: &Queue<'_>,
+        array: Array<'_>,
+        batch: &Batch,
+        (mailbox, packs): (&Arc<Memory>, bool),
+    ) -> Result<Option<Boxed>, Error> {
+        let Queue { device, stream, .. } = *queue;
+        let Some(memory) = self.memory_of(&batch.parts) else { return Ok(None) };
+        let (backend, mut copies) = (device.backend(), None);
+        let (of, to) = if packs { (&memory, mailbox) } else { (mailbox, &memory) };
+        let put = || match self.stretches(array, &batch.parts) {
+            Some(stretches) => stretches.iter().try_for_each(|part| {
+                let at = if packs { (part.device, part.host) } else { (part.host, part.device) };
+                // SAFETY: both memories have the stretch; the rest is the caller's promise.
+                unsafe { backend.copy(stream, (of, at.0), (to, at.1), part.bytes) }
+            }),
+            None => {
+                let copies = copies.insert(self.copies(device, array, &batch.parts, packs)?);
+                // SAFETY: parts lie in the array's memory, and packed in the mailbox.
+                unsafe { copies.run(stream, to, of) }
+            }
+        };
+        match packs {
+            // What is left of the message before is not to be taken for this one.
+            // SAFETY: the mailbox has the bytes; the rest is the caller's promise.
+            true => unsafe { backend.poison(stream, mailbox, 0, batch.bytes)? },
+            false => device.counts.strips(batch.bytes),
+        }
+        let put = device.timed(SpanKind::Strips, "a mailbox", stream, batch.bytes, put);
+        put.inspect_err(|_| wait_for(device, stream))?;
+        Ok(Some(Boxed { _copies: copies, _memories: [memory, mailbox.clone()] }))
     }
 
     /// The device's memory of the array, if that has the newest values of the regions of all these parts.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::device::core::DeviceCore;
 use crate::device::passages::Passage;
 use crate::error::Error;
+use crate::memory::mailbox::Mailbox;
 
 /// What one array gives, on its way: the boxes of a batch, packed.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) enum Letter {
     Values(Vec<u128>),
     /// In a passage of a device, in the host's memory.
     Passage { passage: Passage, of: Arc<DeviceCore> },
+    /// In a mailbox on a device, which a place of another rank opens.
+    Mailbox(Mailbox),
 }
 
 impl Letter {
@@ -27,11 +30,24 @@ impl Letter {
         Letter::Values(vec![0; bytes.div_ceil(size_of::<u128>())])
     }
 
-    /// Where it lies in the host's memory.
+    /// Where it lies in the host's memory; one in a mailbox lies nowhere there before it is brought
+    /// ([`Letter::into_host`]).
     pub fn start(&mut self) -> *mut u8 {
         match self {
             Letter::Values(values) => values.as_mut_ptr().cast(),
             Letter::Passage { passage, .. } => passage.host.start(),
+            Letter::Mailbox(_) => std::ptr::null_mut(),
+        }
+    }
+
+    /// So many bytes in the host's memory, whatever they lay in.
+    ///
+    /// # Errors
+    /// What a device refuses.
+    pub fn into_host(self, bytes: usize) -> Result<Letter, Error> {
+        match self {
+            Letter::Mailbox(mailbox) => mailbox.bring(bytes).map(Letter::Values),
+            here => Ok(here),
         }
     }
 
@@ -69,6 +85,12 @@ pub(crate) trait Message: Debug + Send + Sync {
     /// # Errors
     /// What kept them from coming.
     fn receive(&self) -> Result<Vec<Letter>, Error>;
+
+    /// Memory on the device of who gives, for a letter of so many bytes that who takes finds there; none if it goes by
+    /// way of the host's memory.
+    fn room(&self, _device: &DeviceCore, _bytes: usize) -> Option<Mailbox> {
+        None
+    }
 }
 
 /// Between places of this process.

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 use self::post::{Call, Command, Expected, Post};
 use self::transport::Transport;
 use crate::error::{Error, ErrorKind, last_error};
+use crate::memory::mailbox::Mailboxes;
 use crate::memory::node::Node;
 use crate::record::driver::Core;
 
@@ -37,10 +38,21 @@ pub(crate) struct Slot {
     pub lane: u64,
 }
 
-/// Lanes of a call: pairs of places.
-const LANES: u64 = 1 << 12;
+/// Pairs of places that a call has messages of, and lanes of a call: each pair has a few.
+const PAIRS: u64 = 1 << 12;
+const LANES: u64 = 4 * PAIRS;
 
 impl Slot {
+    /// That of what the same pair of places is told later in the call: values after a note.
+    pub fn values(self) -> Slot {
+        Slot { lane: self.lane % PAIRS + PAIRS, ..self }
+    }
+
+    /// And how it went.
+    pub fn end(self) -> Slot {
+        Slot { lane: self.lane % PAIRS + 2 * PAIRS, ..self }
+    }
+
     fn tag(self) -> u64 {
         // 0 is for words.
         1 + self.call * LANES + self.lane % LANES
@@ -57,6 +69,7 @@ pub(crate) struct World {
     calls: AtomicU64,
     /// The thread that sends and receives has a core beside the threads that compute.
     has_core: AtomicBool,
+    mailboxes: Arc<Mailboxes>,
     post: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -107,10 +120,12 @@ impl World {
     ) -> Result<Arc<World>, Error> {
         let (post, commands) = mpsc::channel();
         let (tell, opened) = mpsc::channel();
+        let mailboxes = Arc::new(Mailboxes::default());
+        let of_post = mailboxes.clone();
         let run = move || match open() {
             Ok(transport) => {
                 let _ = tell.send(Ok((transport.rank(), transport.ranks(), transport.host())));
-                Post::new(transport, commands, timeout).serve();
+                Post::new(transport, (commands, of_post), timeout).serve();
             }
             Err(error) => {
                 let _ = tell.send(Err(error));
@@ -124,7 +139,7 @@ impl World {
             .flatten()?;
         let thread = Mutex::new(Some(thread));
         let (calls, has_core) = (AtomicU64::new(0), AtomicBool::new(false));
-        Ok(Arc::new(World { rank, ranks, host, calls, has_core, post, thread }))
+        Ok(Arc::new(World { rank, ranks, host, calls, has_core, mailboxes, post, thread }))
     }
 
     /// Says whether this rank has more cores than threads that compute.
@@ -136,6 +151,16 @@ impl World {
     /// other thread computes.
     pub fn has_core(&self) -> bool {
         self.has_core.load(Ordering::Relaxed)
+    }
+
+    /// What goes to places of other ranks without the host's memory, and comes from there.
+    pub fn mailboxes(&self) -> &Arc<Mailboxes> {
+        &self.mailboxes
+    }
+
+    /// Tells a rank that its mailbox of this number was read.
+    pub fn was_read(&self, of: usize, number: u64) {
+        let _ = self.post.send(Command::Read { of, number });
     }
 
     /// The number of this rank.
@@ -175,7 +200,8 @@ impl World {
         let _ = self.post.send(Command::Fail { to, tag: slot.tag(), error: error.clone() });
     }
 
-    fn expect_by(
+    /// Has `deliver` told what a rank gives, in pieces of so many bytes: on the thread that receives.
+    pub fn expect_by(
         &self,
         (from, slot): (usize, Slot),
         sizes: Vec<Option<usize>>,
@@ -273,6 +299,8 @@ impl World {
         let panics = std::thread::panicking();
         let dies = panics.then(|| format!("a panic of its program (call {})", self.calls.load(Ordering::Relaxed)));
         let said = last_error().map(|error| error.to_string());
+        // Other ranks free theirs once all have taken leave.
+        self.mailboxes.close();
         let _ = self.post.send(Command::Leave { said, dies });
         if std::thread::current().id() != thread.thread().id() {
             let _ = thread.join();

@@ -1,12 +1,14 @@
 //! The thread that sends and receives.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use super::bytes::Bytes;
 use super::transport::{Parcel, Transport};
 use crate::error::{Error, ErrorKind};
+use crate::memory::mailbox::Mailboxes;
 
 /// What the thread is told.
 pub(super) enum Command {
@@ -16,6 +18,8 @@ pub(super) enum Command {
     Send { to: usize, tag: u64, pieces: Vec<Box<dyn Parcel>> },
     /// It cannot give a rank something.
     Fail { to: usize, tag: u64, error: Error },
+    /// It has read a mailbox of a rank.
+    Read { of: usize, number: u64 },
     /// It waits for something of a rank.
     Expect(Expected),
     /// It has nothing more to do; ends all ranks if there is a reason.
@@ -53,6 +57,7 @@ const WORDS: u64 = 0;
 const CALL: u8 = 0;
 const FAILED: u8 = 1;
 const LEFT: u8 = 2;
+const READ: u8 = 3;
 
 /// How a rank took leave.
 #[derive(Clone, Debug)]
@@ -65,6 +70,7 @@ struct Bye {
 pub(super) struct Post {
     transport: Box<dyn Transport>,
     commands: Receiver<Command>,
+    mailboxes: Arc<Mailboxes>,
     timeout: Option<Duration>,
     expected: Vec<Expected>,
     /// Calls of this rank and of the one before it that the other has not made yet, and the last one of this rank.
@@ -82,7 +88,11 @@ pub(super) struct Post {
 }
 
 impl Post {
-    pub fn new(transport: Box<dyn Transport>, commands: Receiver<Command>, timeout: Option<Duration>) -> Post {
+    pub fn new(
+        transport: Box<dyn Transport>,
+        (commands, mailboxes): (Receiver<Command>, Arc<Mailboxes>),
+        timeout: Option<Duration>,
+    ) -> Post {
         let byes = vec![None; transport.ranks()];
         let (expected, own, theirs, failed) = Default::default();
         let (last, dead, calls) = (None, None, 0);
@@ -90,6 +100,7 @@ impl Post {
         Post {
             transport,
             commands,
+            mailboxes,
             timeout,
             expected,
             own,
@@ -137,13 +148,15 @@ impl Post {
 
     /// Waits a moment if nothing happens: the longer nothing has, the longer.
     fn rest(&mut self, idle: u32) {
-        // While pieces are on their way they come along by looks: the other rank is at it too.
+        // While pieces are on their way they come along by looks: the other rank is at it too. So do notes of what lies
+        // in mailboxes, for which devices wait.
         const LOOKS: [u32; 2] = [64, 4096];
         if idle == 0 {
             return;
         }
         let waits = self.under_way || !self.expected.is_empty() || self.left;
-        if waits && idle < LOOKS[usize::from(self.under_way)] {
+        let hurries = self.under_way || self.mailboxes.are_some();
+        if waits && idle < LOOKS[usize::from(hurries)] {
             return std::thread::yield_now();
         }
         let most = if waits { 50 } else { 500 };
@@ -177,6 +190,7 @@ impl Post {
                 let text = [error.tried(), error.found(), error.advice(), &place_of(&error)].join("\0");
                 self.tell(to, FAILED, &[tag, error.kind().number()], &text)
             }
+            Command::Read { of, number } => self.tell(of, READ, &[number], ""),
             Command::Expect(expected) => {
                 match &self.dead {
                     Some(error) => (expected.deliver)(Err(error.clone())),
@@ -302,6 +316,7 @@ impl Post {
                     *bye = Some(Bye { calls: first, said: text });
                 }
             }
+            READ => self.mailboxes.read(first),
             other => return Err(format!("a message of kind {other}, which this program does not know")),
         }
         Ok(())
@@ -350,6 +365,7 @@ impl Post {
         let advice = "have every rank make the same calls in the same order; what a rank found may not decide which";
         let error = Error::new(ErrorKind::Ranks, "run one program on several ranks", why, advice);
         self.dead = Some(error.clone());
+        self.mailboxes.leave();
         self.expected.drain(..).for_each(|expected| (expected.deliver)(Err(error.clone())));
     }
 }

@@ -221,7 +221,9 @@ impl Core {
             Ok(event) => (Some(event), done),
             Err(error) => (None, done.and(Err(error))),
         };
-        let after = before.iter().filter(|other| !other.is_of(self)).cloned().collect();
+        // What another rank gives ends by what that one says, whoever waits for it.
+        let ends_elsewhere = |other: &&Arc<Node>| !other.is_of(self) || other.launched().is_none();
+        let after = before.iter().filter(ends_elsewhere).cloned().collect();
         // Nodes finish in the order that they come here: one that needs this one comes later.
         self.put(InFlight { core: self.clone(), node: node.clone(), after, event: event.clone(), done });
         node.set_launched(Launched { device, stream, event, early })
@@ -283,9 +285,16 @@ impl Core {
     }
 
     /// A node that ends when something comes from outside, and not by work of its own.
-    pub fn expect(&self, name: &'static str, recorded: &'static Location<'static>) -> Arc<Node> {
+    pub fn expect(self: &Arc<Core>, name: &'static str, recorded: &'static Location<'static>) -> Arc<Node> {
         self.unfinished.add();
-        Node::new(name, recorded, false, None)
+        let node = Node::new(name, recorded, false, None);
+        node.set_home(self.clone());
+        node
+    }
+
+    /// The message that such a node is about is here: starts what has waited for that alone.
+    pub fn handed(self: &Arc<Core>, node: &Arc<Node>) {
+        node.set_handed().into_iter().for_each(|ready| self.start_node(ready));
     }
 
     /// Ends such a node, and starts what has waited for it.

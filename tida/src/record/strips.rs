@@ -297,7 +297,7 @@ impl Message {
         };
         *state = State::Handed(handed.clone());
         drop(state);
-        self.node.set_handed().into_iter().for_each(|ready| core.start_node(ready));
+        core.handed(&self.node);
         handed
     }
 }

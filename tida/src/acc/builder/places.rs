@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use super::super::{Handle, TileAcc, settings};
-use super::ranks::{share_among_ranks, threads_of};
+use super::ranks::{agree_on_mailboxes, share_among_ranks, threads_of};
 use super::{Device, TileAccBuilder, on_both_sides};
 use crate::backend::sim::{SimCluster, SimDevice};
 use crate::device::core::{DeviceCore, Opened};
@@ -135,7 +135,11 @@ impl TileAccBuilder {
         let built = self.build_places(&places, pool, world.as_deref());
         let all = match &world {
             // A rank that has no such device ends all.
-            Some(world) => share_among_ranks(world, built, recorded)?,
+            Some(world) => {
+                let places = share_among_ranks(world, built, recorded)?;
+                agree_on_mailboxes(world, &places, self.on.apart, recorded)?;
+                places
+            }
             None => share(built?),
         };
         match (all.as_slice(), &world) {

@@ -1,12 +1,16 @@
 //! Accelerators of several ranks.
 
+use std::fmt::Write as _;
 use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::{TileAcc, settings};
 use super::TileAccBuilder;
+use crate::backend::{COPIES, Memory};
+use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
+use crate::memory::mailbox::LEAST;
 use crate::ranks::{Bytes, FakeRank, World};
 
 /// Whether a program runs on several ranks: see [`TileAccBuilder::ranks`].
@@ -177,6 +181,98 @@ fn free_there(all: &str, host: usize, identity: &str) -> (u64, u64) {
     all.lines().filter_map(of).fold((u64::MAX, 0), |(least, places), free| (least.min(free), places + 1))
 }
 
+/// Finds out which places give places of other ranks of their host what they do in mailboxes: each device has one to
+/// try, of which all others that reach it read what is there. Not where places are to be `apart`. All ranks know then.
+///
+/// # Errors
+/// A rank that runs another program.
+pub(super) fn agree_on_mailboxes(
+    world: &World,
+    places: &[TileAcc],
+    apart: bool,
+    recorded: &'static Location<'static>,
+) -> Result<(), Error> {
+    let about = ("the mailboxes of an accelerator", recorded);
+    let first = world.rank() * places.len();
+    let devices = || places.iter().enumerate().filter_map(|(n, at)| Some((first + n, at.core().device.as_ref()?)));
+    // Held until all ranks have looked.
+    let mut tries = Vec::new();
+    let mut line = |(place, device): (usize, &Arc<DeviceCore>)| {
+        let (memory, exported) = Trial::make(place, device).ok().flatten()?;
+        tries.push(memory);
+        Some(format!("{} {place} {exported}\n", world.host().first))
+    };
+    let own = if apart { String::new() } else { devices().filter_map(&mut line).collect() };
+    let all = told(world, world.call(about.0, recorded), Ok(own), about)?.concat();
+    let mut found = String::new();
+    for trial in all.lines().filter_map(Trial::of).filter(|trial| trial.host == world.host().first && !apart) {
+        let others = devices().filter(|_| trial.place / places.len() != world.rank());
+        for (to, device) in others.filter(|(_, device)| trial.is_read_by(device)) {
+            let _ = writeln!(found, "{} {to}", trial.place);
+            tracing::debug!(from = trial.place, to, device = %device.backend().facts().name, "mailboxes between ranks");
+        }
+    }
+    let pairs = told(world, world.next(), Ok(found), about)?.concat();
+    let pair = |line: &str| line.split_once(' ').and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+    world.mailboxes().agree(pairs.lines().filter_map(pair).collect());
+    Ok(())
+}
+
+/// A mailbox to try: whose place it is, on which host, and what others open it by.
+#[derive(Debug, PartialEq, Eq)]
+struct Trial {
+    host: usize,
+    place: usize,
+    exported: Vec<u8>,
+}
+
+impl Trial {
+    /// What is in it: something that tells places apart.
+    fn values(place: usize) -> [u8; 16] {
+        (0x7469_6461_u128 << 64 | place as u128).to_le_bytes()
+    }
+
+    /// One of a place with this device, and what others open it by, in hexadecimal digits; none where the device shares
+    /// no memory.
+    fn make(place: usize, device: &DeviceCore) -> Result<Option<(Memory, String)>, Error> {
+        let (backend, values) = (device.backend(), Trial::values(place));
+        let memory = Memory::new(backend, LEAST)?;
+        let Some(exported) = memory.export()? else { return Ok(None) };
+        // SAFETY: the memory has more bytes, and the values are there until the copy is done.
+        unsafe { backend.upload(COPIES, &memory, 0, values.as_ptr(), values.len())? };
+        backend.record(COPIES)?.finish()?;
+        Ok(Some((memory, exported.iter().map(|byte| format!("{byte:02x}")).collect())))
+    }
+
+    /// The one of a line.
+    fn of(line: &str) -> Option<Trial> {
+        let mut parts = line.split(' ');
+        let (host, place, digits) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?);
+        let byte = |n: usize| u8::from_str_radix(digits.get(n..n + 2)?, 16).ok();
+        let exported = (0..digits.len()).step_by(2).map(byte).collect::<Option<_>>()?;
+        Some(Trial { host, place, exported })
+    }
+
+    /// Whether a device finds in it what is there.
+    fn is_read_by(&self, device: &DeviceCore) -> bool {
+        let (backend, mut values) = (device.backend(), [0; 16]);
+        let mut looked = || {
+            // SAFETY: a rank that is waiting has exported so many bytes.
+            let memory = unsafe { Memory::of_other(backend, &self.exported, LEAST)? };
+            // SAFETY: the memory has more bytes, and the place for them is there until the copy is done.
+            unsafe { backend.download(COPIES, &memory, 0, values.as_mut_ptr(), values.len()) }
+                .and_then(|()| backend.record(COPIES)?.finish())
+        };
+        match looked() {
+            Ok(()) => values == Trial::values(self.place),
+            Err(error) => {
+                tracing::debug!(%error, from = self.place, "no mailboxes between these ranks");
+                false
+            }
+        }
+    }
+}
+
 /// A time in seconds, from the text of a variable.
 pub(in crate::acc) fn seconds(text: &str) -> Option<Duration> {
     let seconds = text.trim().parse::<f64>().ok().filter(|seconds| *seconds > 0.0)?;
@@ -198,6 +294,13 @@ mod tests {
         assert_eq!(sharing("0 ", &bound), 4);
         assert_eq!(ranges("0-3,8, 10-11"), [(0, 3), (8, 8), (10, 11)]);
         assert_eq!(ranges(""), []);
+    }
+
+    #[test]
+    fn a_trial_is_what_a_line_says() {
+        let trial = Trial { host: 3, place: 12, exported: vec![0, 255, 16] };
+        assert_eq!(Trial::of("3 12 00ff10"), Some(trial));
+        assert_eq!([Trial::of("3 12"), Trial::of("3 12 0"), Trial::of("3 x 00")], [None, None, None]);
     }
 
     #[test]

@@ -5,19 +5,18 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::Arc;
 
+use super::ranks::Between;
 use super::{Carried, Exchanged, Route, Strips, receive, send, there, touches};
 use crate::acc::TileAcc;
 use crate::error::Error;
 use crate::memory::ghosts::borders::StripFault;
 use crate::memory::ghosts::owed::Owed;
+use crate::memory::mailbox::Pair;
 use crate::memory::node::{DeviceWork, Node, Planes, Queue, StripWork, Way, Work};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Tracker};
 use crate::memory::transport::{Handed, Letter, Message};
 use crate::record::strips::{Borders, StripBoxes, Touched};
-
-/// A pair of places, the first of which gives.
-type Pair = (usize, usize);
 
 /// The node that makes a message, and the message.
 type Made = (Arc<Node>, Arc<dyn Message>);
@@ -40,7 +39,8 @@ impl Direct {
         recorded: &'static Location<'static>,
     ) -> (Direct, Vec<impl Sized + use<>>) {
         let here = acc.places_here();
-        let within = |pair: &Pair| here.contains(&pair.0) && here.contains(&pair.1);
+        let is_here = |place: usize| here.contains(&place);
+        let within = |pair: &Pair| (is_here(pair.0) && is_here(pair.1)) || acc.has_mailboxes(*pair);
         let room = |(place, at): (usize, &TileAcc)| {
             let all: Vec<Carried> = at_place(arrays, place).map(|(strips, tracker, _)| (strips, tracker)).collect();
             let wanted =
@@ -48,10 +48,11 @@ impl Direct {
             if wanted { there(at, &all) } else { None }
         };
         let kept: Vec<_> = here.clone().zip(acc.places()).map(room).collect();
-        let has_room = |place: usize| here.contains(&place) && kept[place - here.start].is_some();
+        // Each rank sees to its own places: what it sends and takes is the same in either way.
+        let has_room = |place: usize| !is_here(place) || kept[place - here.start].is_some();
         let all = |pair: &Pair| {
             let mut given = carried(arrays, *pair).0.into_iter();
-            has_room(pair.0) && has_room(pair.1) && given.all(|(strips, _)| !strips.gives_ghosts())
+            within(pair) && has_room(pair.0) && has_room(pair.1) && given.all(|(strips, _)| !strips.gives_ghosts())
         };
         let direct: Vec<Pair> = pairs.iter().filter(|pair| all(pair)).copied().collect();
         let mut owed = Vec::new();
@@ -81,7 +82,7 @@ impl Direct {
     /// Records what goes from device to device.
     pub fn record(
         &self,
-        acc: &TileAcc,
+        (acc, call): (&TileAcc, u64),
         arrays: &[Exchanged<'_>],
         fault: Option<StripFault>,
         recorded: &'static Location<'static>,
@@ -97,7 +98,7 @@ impl Direct {
         };
         let brings: Vec<Option<Arc<Node>>> = self.pairs.iter().map(bring).collect();
         // What is given is recorded first, so that no place waits for what is not recorded.
-        let made = self.record_gives(acc, arrays, &brings, recorded);
+        let made = self.record_gives((acc, call), (arrays, fault), &brings, recorded);
         let mut last: BTreeMap<usize, Arc<Node>> = BTreeMap::new();
         for (number, ((pair, bring), made)) in self.pairs.iter().zip(brings).zip(made).enumerate() {
             let Some(place) = acc.place(pair.1) else { continue };
@@ -133,23 +134,32 @@ impl Direct {
     }
 
     /// Records that messages are made between places of which the one that takes does not read the other's memory,
-    /// after what brings arrays there: of each pair the node and the message, if there is one.
+    /// after what brings arrays there: of each pair the node and the message, if there is one. Of what another rank
+    /// gives it is a node that ends as the one there.
     fn record_gives(
         &self,
-        acc: &TileAcc,
-        arrays: &[Exchanged<'_>],
+        (acc, call): (&TileAcc, u64),
+        (arrays, fault): (&[Exchanged<'_>], Option<StripFault>),
         brings: &[Option<Arc<Node>>],
         recorded: &'static Location<'static>,
     ) -> Vec<Option<Made>> {
         let mut last: BTreeMap<usize, Arc<Node>> = BTreeMap::new();
         let mut record = |(pair, bring): (&Pair, &Option<Arc<Node>>)| {
-            let (transport, place) = (acc.transport(pair.0, pair.1), acc.place(pair.0)?);
-            if transport.reads_there() {
+            let (give, take) = carried(arrays, *pair);
+            let between = Between::of(acc, *pair, call, recorded);
+            let Some(place) = acc.place(pair.0) else {
+                return Some(between?.record_coming(acc.place(pair.1)?, &take));
+            };
+            let transport = acc.transport(pair.0, pair.1);
+            if between.is_none() && transport.reads_there() {
                 return None;
             }
-            let (give, take) = carried(arrays, *pair);
             let bytes: Vec<usize> = take.iter().map(|(strips, _)| strips.taken().bytes).collect();
-            let message = transport.begin(&bytes);
+            let to_rank = between.map(|between| (between.give(fault, bytes.clone()), between));
+            let message: Arc<dyn Message> = match &to_rank {
+                Some((given, _)) => given.clone(),
+                None => transport.begin(&bytes),
+            };
             let read = boxes_given(&give);
             let next_to = last.get(&pair.0).cloned();
             let touched = Touched { recorded, read: &read, written: &[], after: bring.clone(), next_to };
@@ -157,6 +167,7 @@ impl Direct {
             let work: DeviceWork = Box::new(move |queue| send(queue, give, sent));
             let node = place.core().record_strips(touched, StripWork { planes, way: Way::Give, work });
             last.insert(pair.0, node.clone());
+            to_rank.into_iter().for_each(|(given, between)| between.record_end(place, given, &node));
             Some((node, message))
         };
         self.pairs.iter().zip(brings).map(&mut record).collect()

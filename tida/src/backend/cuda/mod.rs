@@ -6,6 +6,7 @@
 mod compile;
 mod ends;
 mod graphs;
+mod ipc;
 mod maps;
 mod memory;
 mod probe;
@@ -272,6 +273,20 @@ impl Backend for Cuda {
     unsafe fn free(&self, raw: u64, bytes: usize) {
         // SAFETY: the caller's promise; the same size as `allocate` asked for.
         unsafe { self.context.free(raw, bytes.max(1)) }
+    }
+
+    fn export(&self, memory: &Memory) -> Result<Option<Vec<u8>>, Error> {
+        self.context.export(memory.raw)
+    }
+
+    unsafe fn import(&self, exported: &[u8], _bytes: usize) -> Result<u64, Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.context.import(exported) }
+    }
+
+    unsafe fn let_go(&self, raw: u64) {
+        // SAFETY: the caller's promise.
+        unsafe { self.context.let_go(raw) }
     }
 
     unsafe fn pin(&self, base: *mut u8, bytes: usize) -> bool {

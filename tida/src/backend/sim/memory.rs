@@ -25,6 +25,8 @@ pub(super) struct Pool {
 struct State {
     /// Bytes of each block by its handle.
     blocks: BTreeMap<u64, usize>,
+    /// Those of other ranks.
+    others: BTreeMap<u64, usize>,
     used: u64,
     /// Blocks asked for so far.
     asked: u64,
@@ -115,9 +117,42 @@ impl Pool {
         }
     }
 
+    /// What another rank opens a block by: simulated ranks are threads of one process.
+    pub fn export(raw: u64) -> Vec<u8> {
+        [u64::from(std::process::id()), raw].into_iter().flat_map(u64::to_le_bytes).collect()
+    }
+
+    /// Opens a block of another rank, of so many bytes.
+    ///
+    /// # Errors
+    /// One of another process.
+    pub fn import(&self, exported: &[u8], bytes: usize) -> Result<u64, Error> {
+        let number = |n: usize| exported.get(8 * n..8 * n + 8)?.try_into().ok().map(u64::from_le_bytes);
+        let (of, raw) = (number(0), number(1));
+        match raw.filter(|_| of == Some(u64::from(std::process::id()))) {
+            Some(raw) => {
+                self.lock().others.insert(raw, bytes);
+                Ok(raw)
+            }
+            None => Err(Error::new(
+                ErrorKind::Device,
+                format!("open {bytes} bytes of another rank on a simulated device"),
+                "memory of another process",
+                "let ranks exchange by the host's memory",
+            )),
+        }
+    }
+
+    /// Closes such a block.
+    pub fn let_go(&self, raw: u64) {
+        self.lock().others.remove(&raw);
+    }
+
     /// Whether so many bytes from `at` on lie in a block that is not given back.
     pub fn holds(&self, raw: u64, at: usize, bytes: usize) -> bool {
-        self.lock().blocks.get(&raw).is_some_and(|size| at.checked_add(bytes).is_some_and(|end| end <= *size))
+        let state = self.lock();
+        let size = state.blocks.get(&raw).or_else(|| state.others.get(&raw));
+        size.is_some_and(|size| at.checked_add(bytes).is_some_and(|end| end <= *size))
     }
 }
 

@@ -37,6 +37,7 @@ use tida_kernels::emit::copies::{BoxCopy, Kind};
 
 use self::cluster::Joined;
 pub use self::cluster::{SimCluster, SimLink};
+use self::memory::Pool;
 use self::planted::Planted;
 pub use self::planted::SimFault;
 pub use self::probe::{SimDevice, SimReport};
@@ -196,6 +197,18 @@ impl Backend for Sim {
     unsafe fn free(&self, raw: u64, _bytes: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.shared.pool.free(raw) }
+    }
+
+    fn export(&self, memory: &Memory) -> Result<Option<Vec<u8>>, Error> {
+        Ok((!self.is_null()).then(|| Pool::export(memory.raw())))
+    }
+
+    unsafe fn import(&self, exported: &[u8], bytes: usize) -> Result<u64, Error> {
+        self.shared.pool.import(exported, bytes)
+    }
+
+    unsafe fn let_go(&self, raw: u64) {
+        self.shared.pool.let_go(raw);
     }
 
     unsafe fn pin(&self, _base: *mut u8, _bytes: usize) -> bool {

@@ -31,8 +31,8 @@ pub struct Stats {
     pub h2d_bytes: u64,
     /// Bytes copied from the device.
     pub d2h_bytes: u64,
-    /// Bytes that the devices of [places](crate::TileAcc::places) took from one another, without the host in between:
-    /// cells beside the borders of parts.
+    /// Bytes that the devices of [places](crate::TileAcc::places) took from one another, and from those of other ranks
+    /// of their host, without the host's memory in between: cells beside the borders of parts.
     pub strip_bytes: u64,
     /// Sweeps, reductions, ghost fills and copies launched on the device.
     pub launches: u64,

@@ -17,6 +17,8 @@ pub enum StripFault {
     MissingWait,
     /// One plane more counts as good than is.
     Deep,
+    /// What lies in mailboxes for another rank is written over before it is read.
+    ReusedEarly,
 }
 
 /// The boxes that one part of an array gives another one, and the ghosts that they are for: beyond borders of the first

@@ -67,6 +67,13 @@ pub(super) struct CUuuid {
     pub bytes: [u8; 16],
 }
 
+/// What another process opens memory by.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct CUipcMemHandle {
+    pub reserved: [u8; 64],
+}
+
 /// A copy of rows.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -156,6 +163,8 @@ constants! {
     CU_EVENT_BLOCKING_SYNC: c_uint = 1;
     CU_EVENT_DISABLE_TIMING: c_uint = 2;
     CU_STREAM_NON_BLOCKING: c_uint = 1;
+    // How memory of another process is opened.
+    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS: c_uint = 1;
     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: CUstreamCaptureMode = 1;
     // What a tensor map is made of.
     CU_TENSOR_MAP_DATA_TYPE_UINT32: CUtensorMapDataType = 2;
@@ -276,6 +285,10 @@ functions! {
         ) -> CUresult;
     }
     optional {
+        // Where processes share memory: not everywhere.
+        cuIpcGetMemHandle(*mut CUipcMemHandle, CUdeviceptr) -> CUresult;
+        cuIpcOpenMemHandle_v2(*mut CUdeviceptr, CUipcMemHandle, c_uint) -> CUresult;
+        cuIpcCloseMemHandle(CUdeviceptr) -> CUresult;
         // Since CUDA 11.4.
         cuDeviceGetUuid_v2(*mut CUuuid, CUdevice) -> CUresult;
         // Later drivers have a second version beside it.

@@ -51,7 +51,7 @@ fn program() -> String {
         )*};
     }
     sizes! {
-        CUdevice CUdeviceptr CUuuid CUresult CUdevice_attribute CUfunction_attribute CUjit_option CUmemorytype CUDA_MEMCPY2D
+        CUdevice CUdeviceptr CUipcMemHandle CUuuid CUresult CUdevice_attribute CUfunction_attribute CUjit_option CUmemorytype CUDA_MEMCPY2D
         CUtensorMap CUtensorMapDataType CUtensorMapInterleave CUtensorMapSwizzle CUtensorMapL2promotion
         CUtensorMapFloatOOBfill CUhostFn nvrtcResult CUcontext CUevent CUfunction CUmodule CUstream CUarray nvrtcProgram
     }
