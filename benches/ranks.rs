@@ -17,12 +17,16 @@
 //! mpirun -n 2 ranks heat fixed 256 256 50 5     # planes, cells along both other axes, steps, rounds
 //! mpirun -n 2 ranks strip 512 200               # a fill of ghosts of 512² numbers each way, with its wait
 //! ```
+//!
+//! Each says how many bytes ranks took from one another's devices. With `host` as the last argument they go by way of
+//! the host all the same.
 
 use std::error::Error;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use tida::Ranks;
+use tida::acc::TileAccBuilder;
 use tida::prelude::*;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -31,8 +35,10 @@ fn main() -> ExitCode {
     let given: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     let done = match given.as_slice() {
-        ["heat", numbers @ ..] => heat(numbers),
-        ["strip", side, rounds] => strip(side, rounds),
+        ["heat", numbers @ .., "host"] => heat(numbers, TileAcc::builder().apart()),
+        ["heat", numbers @ ..] => heat(numbers, TileAcc::builder()),
+        ["strip", side, rounds, "host"] => strip(side, rounds, TileAcc::builder().apart()),
+        ["strip", side, rounds] => strip(side, rounds, TileAcc::builder()),
         [by_hand, ranks, cells, steps, rounds] => beside(by_hand, ranks, cells, steps, rounds),
         // So that all benches can be run at once.
         [] => {
@@ -56,14 +62,14 @@ fn median(mut of: Vec<f64>) -> f64 {
 }
 
 /// Seconds a step, and the bits of all cells.
-fn heat(numbers: &[&str]) -> Result<()> {
+fn heat(numbers: &[&str], builder: TileAccBuilder) -> Result<()> {
     let [boundary, planes, cells, steps, rounds] = numbers else {
         return Err("usage: ranks heat fixed|periodic PLANES CELLS STEPS ROUNDS".into());
     };
     let boundary = if *boundary == "periodic" { Boundary::Periodic } else { Boundary::Fixed(0.0) };
     let (planes, cells): (usize, usize) = (planes.parse()?, cells.parse()?);
     let (steps, rounds): (usize, usize) = (steps.parse()?, rounds.parse()?);
-    let acc = TileAcc::builder().ranks(Ranks::Mpi).build()?;
+    let acc = builder.ranks(Ranks::Mpi).build()?;
     let mut u = TileArray::<f64, 3>::builder([planes, cells, cells]).ghost(1).boundary(boundary).build(&acc)?;
     for tile in u.tiles() {
         compute(&tile, &mut u, kernel!(|u, at| u[at] = ((at[0] * 31 + at[1] * 17 + at[2] * 7) % 101) as f64 / 101.0))?;
@@ -104,14 +110,15 @@ fn heat(numbers: &[&str]) -> Result<()> {
     let all = all.iter().map(number).fold(0u64, u64::wrapping_add);
     if acc.rank() == 0 {
         println!("{:.9} s a step, bits {all:016x}", median(seconds));
+        println!("{} bytes taken from other ranks' devices", acc.stats().strip_bytes);
     }
     Ok(())
 }
 
 /// Seconds of a fill of ghosts that gives and takes a plane of each neighbour, until it is done.
-fn strip(side: &str, rounds: &str) -> Result<()> {
+fn strip(side: &str, rounds: &str, builder: TileAccBuilder) -> Result<()> {
     let (side, rounds): (usize, usize) = (side.parse()?, rounds.parse()?);
-    let acc = TileAcc::builder().ranks(Ranks::Mpi).build()?;
+    let acc = builder.ranks(Ranks::Mpi).build()?;
     let builder = TileArray::<f64, 3>::builder([8 * acc.ranks(), side, side]).ghost([[1, 1], [0, 0], [0, 0]]);
     let mut u = builder.build(&acc)?;
     let mut seconds = Vec::new();
@@ -143,6 +150,7 @@ fn strip(side: &str, rounds: &str) -> Result<()> {
         let bytes = side * side * 8;
         let at = |part: usize| seconds[seconds.len() * part / 10] * 1e6;
         println!("{bytes} bytes each way: {:.1} us a fill, median; {:.1} to {:.1} in the middle", at(5), at(1), at(9));
+        println!("{} bytes taken from other ranks' devices", acc.stats().strip_bytes);
     }
     Ok(())
 }

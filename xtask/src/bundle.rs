@@ -13,12 +13,18 @@ use crate::smoke;
 const LARGEST: u64 = 60 << 20;
 
 /// What is built: tests as `cargo xtask test` builds them, but optimised so that they are smaller; examples and benches
-/// for measuring. Without the project's commands and the macros' own tests, which are of no use without Rust.
-const BUILDS: [&str; 2] = [
+/// for measuring. Without the project's commands and the macros' own tests, which are of no use without Rust. With MPI,
+/// which is looked for when a program asks for ranks.
+const BUILDS: [&str; 3] = [
     "cargo test --workspace --exclude xtask --exclude tida-derive --lib --tests --no-run --quiet \
+     --features tida-tests/mpi,tida-suite/mpi \
      --config profile.dev.package.tida-tests.opt-level=1 --config profile.dev.package.tida-apart.opt-level=1 \
      --message-format=json-render-diagnostics",
-    "cargo build --release --package tida-suite --examples --benches --quiet \
+    "cargo build --workspace --exclude xtask --exclude tida-derive --example ranks --quiet \
+     --features tida-tests/mpi,tida-suite/mpi \
+     --config profile.dev.package.tida-tests.opt-level=1 --config profile.dev.package.tida-apart.opt-level=1 \
+     --message-format=json-render-diagnostics",
+    "cargo build --release --package tida-suite --examples --benches --features mpi --quiet \
      --message-format=json-render-diagnostics",
 ];
 

@@ -4,6 +4,8 @@
 #   ./run.sh test cuda|opencl|cpu [PATTERN..]   every test program on that device; with patterns, those whose
 #                                               PACKAGE/NAME matches one
 #   ./run.sh smoke cuda|opencl|cpu              every example, small, compared with plain loops
+#   ./run.sh ranks cuda|opencl|cpu              ranks of this host, by its `mpirun`: random programs, also under memcheck,
+#                                               and failures
 #   ./run.sh sanitize [TEST..]                  compute-sanitizer over small runs of the examples and of some tests
 #   ./run.sh bench [FLAGS..]                    tida against hand-written CUDA; `./run.sh bench --help`
 #   ./run.sh ooc [FLAGS..]                      arrays larger than memory and the figures of TiDA-acc, against hand-written
@@ -148,6 +150,52 @@ smoke() {
     summary
 }
 
+# ranks_of COUNT COMMAND..: so many ranks of this host.
+ranks_of() {
+    local count=$1
+    shift
+    limited mpirun --oversubscribe --allow-run-as-root -n "$count" "$@"
+}
+
+# fails WORDS COMMAND..: it ends by itself, as a failure that says these words.
+fails() {
+    local words=$1 status=0
+    shift
+    "$@" >"$scratch/failure" 2>&1 || status=$?
+    cat "$scratch/failure"
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ] && grep -qF -- "$words" "$scratch/failure"
+}
+
+ranks() {
+    choose "${1:-}"
+    local program=$here/bin/examples/ranks count how words
+    if ! command -v mpirun >/dev/null; then
+        echo "tried to run ranks; found no mpirun; install Open MPI or MPICH" >&2
+        exit 1
+    fi
+    # In containers a process may not read the memory of another.
+    export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    for count in 1 2 3 5; do
+        try "$count ranks" ranks_of "$count" "$program" bits 4
+    done
+    if [ "$TIDA_DEVICE" = cuda ] && command -v compute-sanitizer >/dev/null; then
+        try "2 ranks, memcheck" ranks_of 2 compute-sanitizer --tool memcheck --report-api-errors no \
+            --error-exitcode 1 "$program" bits 1
+    fi
+    while IFS='|' read -r how words; do
+        TIDA_RANKS_TIMEOUT=$([ "$how" = slow ] && echo 2 || echo 60) \
+            try "3 ranks: $how" fails "$words" ranks_of 3 "$program" fails "$how"
+    done <<<"error|a domain of 0..[24, 64]
+panic|on purpose
+kill|rank 1
+exit|non-zero
+skip|rank 1 ended
+check|ghost width 1
+fault|an integer division by zero
+slow|TIDA_RANKS_TIMEOUT"
+    summary
+}
+
 # Small enough for tools that slow a kernel down a hundredfold.
 sanitized='heat --dims 3 --size 20 --steps 3 --regions 2 --boundary periodic
 heat --dims 2 --size 33 --steps 4 --regions 3x1 --boundary reflect --dtype f32
@@ -189,7 +237,7 @@ sanitize() {
 }
 
 case ${1:-} in
-    test | smoke | sanitize)
+    test | smoke | ranks | sanitize)
         what=$1
         shift
         [ "$what" = test ] && what=tests
