@@ -2,14 +2,13 @@
 //! known.
 //!
 //! The cylinder is a mask. Fluid flows in on the left and out on the right; above and below the domain begins anew. The
-//! velocity across the flow at a place behind the cylinder is taken while the program runs, by sums of one cell that
-//! come later.
+//! velocity across the flow at a place behind the cylinder is read while the program runs, by boxes that come later.
 
 use tida::prelude::*;
 use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 
-use crate::lattice::{CY, Flow, Fluid, equilibrium};
+use crate::lattice::{Flow, Fluid, equilibrium, velocity};
 use crate::lattice_plain::Plain;
 use crate::{Program, at_most};
 
@@ -90,19 +89,7 @@ fn run(settings: &Settings) -> Result<()> {
     for step in 0..settings.steps {
         fluid.step()?;
         if step % EVERY == 0 {
-            looks.push(reduce_over_later(
-                place,
-                &fluid.f,
-                Sum,
-                kernel!(|f, at| {
-                    let (mut rho, mut uy) = (0.0, 0.0);
-                    for q in 0..9 {
-                        rho += f[at][q];
-                        uy += CY[q] as f64 * f[at][q];
-                    }
-                    uy / rho
-                }),
-            )?);
+            looks.push(fluid.f.read_box_later(place)?);
         }
         clock.step_drawn(&acc, || settings.drawing(&fluid.speed(settings)?))?;
     }
@@ -119,7 +106,7 @@ fn run(settings: &Settings) -> Result<()> {
     if !settings.verify || passed < STARTING + MEASURED {
         return Ok(());
     }
-    let across = looks.iter().map(Scalar::get).collect::<tida::Result<Vec<f64>>>()?;
+    let across = looks.iter().map(|look| Ok(velocity(&look.get()?[0])[0])).collect::<tida::Result<Vec<f64>>>()?;
     let skipped = (across.len() as f64 * STARTING / passed) as usize;
     let period = period(&across[skipped..]).ok_or("tried to verify cylinder; found no vortices; they should part")?;
     let strouhal = diameter(n) / (SPEED * period * EVERY as f64);

@@ -13,7 +13,7 @@ use crate::{Program, plain};
 pub const PROGRAM: Program = Program {
     example: Example {
         name: "dyadic",
-        about: "The fast Walsh-Hadamard transform of each 256 values (regions of multiples of 256)",
+        about: "The fast Walsh-Hadamard transform of each 256 values",
         dims: &[1],
         size: [1 << 22, 0, 0],
         steps: 10,
@@ -38,7 +38,7 @@ fn run(settings: &Settings) -> Result<()> {
 fn dyadic<T: Real + Cell>(settings: &Settings) -> Result<()> {
     let acc = settings.accelerator(1)?;
     let n = settings.shape[0];
-    let mut a = settings.array::<T, 1>(&acc, Boundary::Open)?;
+    let mut a = settings.builder::<T, 1>(Boundary::Open)?.cut_at_multiples([256]).build(&acc)?;
     settings.fill(&mut a, |[x]| T::of(plain::random((x * n as f64) as usize)) - lit!(T, 0.5))?;
     let mut b = a.like()?;
     let start = settings.start(&a)?;

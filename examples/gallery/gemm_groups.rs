@@ -12,7 +12,7 @@ use crate::{Program, gemm, plain};
 pub const PROGRAM: Program = Program {
     example: Example {
         name: "gemm_groups",
-        about: "The product of two square matrices in groups of 16 x 16 cells (sizes and regions of multiples of 16)",
+        about: "The product of two square matrices in groups of 16 x 16 cells (sizes of multiples of 16)",
         dtypes: &[Dtype::F32],
         ..gemm::PROGRAM.example
     },
@@ -36,7 +36,7 @@ fn run(settings: &Settings) -> Result<()> {
     // Each cell reads a row and a column of these.
     let mut a = settings.builder::<f32, 2>(Boundary::Open)?.everywhere().build(&acc)?;
     let mut b = a.like()?;
-    let mut c = settings.array::<f32, 2>(&acc, Boundary::Open)?;
+    let mut c = settings.builder::<f32, 2>(Boundary::Open)?.cut_at_multiples([16, 16]).build(&acc)?;
     a.fill(|[j, i]| plain::random(j * n + i) as f32 - 0.5)?;
     b.fill(|[j, i]| plain::random((n + j) * n + i) as f32 - 0.5)?;
     let (left, right) = (settings.start(&a)?, settings.start(&b)?);

@@ -4,8 +4,8 @@
 //!
 //! A grid has 2^k + 1 nodes along each axis, and the outer ones stay at 0. Every second node is one of the next coarser
 //! grid. The way down weights the 27 nodes around (full weighting, `fine`), the way up takes the mean of the coarse
-//! nodes around (`coarse`). Grids are cut into as many regions as long as each has 4 nodes; smaller ones are one
-//! region. Where the number changes, values are copied into an array that is cut otherwise.
+//! nodes around (`coarse`). A coarser grid is cut beside the finer one as long as each region has 4 nodes; smaller
+//! ones are one region. Where that changes, values are copied into an array that lies beside the coarser grid.
 
 use tida::array::TileArrayBuilder;
 use tida::prelude::*;
@@ -122,18 +122,20 @@ struct Level {
 type Finer<'a> = (Option<&'a Level>, Scheme);
 
 impl Level {
-    /// A grid of `n` nodes along each axis, all 0; the next finer one has been made. The last axis is cut at multiples
-    /// of 64, which have no halves: coarser grids are not cut there.
+    /// A grid of `n` nodes along each axis, all 0; the next finer one has been made.
     fn new(settings: &Settings, acc: &TileAcc, n: usize, (finer, scheme): Finer<'_>) -> Result<Level> {
-        let last = if finer.is_some() { 1 } else { settings.regions[2] };
-        let regions = [settings.regions[0], settings.regions[1], last];
-        let builder = |n: usize| TileArray::builder([n; 3]).regions_at_most(regions, [4, 4, 64]).ghost(settings.ghost);
         let zeros = |builder: TileArrayBuilder<f64, 3>| -> Result<TileArray<f64, 3>> {
-            let mut array = builder.build(acc)?;
+            let mut array = builder.ghost(settings.ghost).build(acc)?;
             array.fill_value(0.0)?;
             Ok(array)
         };
-        let array = || zeros(builder(n));
+        let array = || {
+            let builder = TileArray::builder([n; 3]);
+            zeros(match finer.filter(|finer| has_halves(&finer.u)) {
+                Some(finer) => builder.cut_beside(&finer.u),
+                None => builder.regions_at_most(regions_of(settings, finer.is_some()), [LEAST, LEAST, 64]),
+            })
+        };
         let mut level = Level {
             u: array()?,
             next: array()?,
@@ -143,9 +145,8 @@ impl Level {
             scheme,
             between: None,
         };
-        if let Some(finer) = finer.filter(|finer| finer.u.regions() != level.u.regions()) {
-            let cut = regions_of(&level.u);
-            level.between = Some(zeros(TileArray::builder(finer.u.shape()).regions(cut).ghost(settings.ghost))?);
+        if let Some(finer) = finer.filter(|finer| !has_halves(&finer.u)) {
+            level.between = Some(zeros(TileArray::builder(finer.u.shape()).cut_beside(&level.u))?);
         }
         Ok(level)
     }
@@ -285,13 +286,21 @@ fn inner(array: &TileArray<f64, 3>, tile_size: [usize; 3]) -> TileIter<3> {
     TileIter::new(array).within([1; 3], last).tile_size(tile_size)
 }
 
-/// Regions along each axis.
-fn regions_of(array: &TileArray<f64, 3>) -> [usize; 3] {
-    let starts = |axis: usize| {
-        let starts = (0..array.regions()).filter_map(|region| Some(array.region_box(region)?.lo[axis]));
-        starts.collect::<std::collections::BTreeSet<i64>>().len()
-    };
-    [0, 1, 2].map(starts)
+/// Fewest nodes of a region along an axis that is cut.
+const LEAST: usize = 4;
+
+/// Regions along each axis. The last axis is cut at multiples of 64, which have no halves: coarser grids are not cut
+/// there.
+fn regions_of(settings: &Settings, is_coarser: bool) -> [usize; 3] {
+    let (first, second, last) = (settings.regions[0], settings.regions[1], settings.regions[2]);
+    [first, second, if is_coarser { 1 } else { last }]
+}
+
+/// Whether the next coarser grid can be cut at half of where this one is.
+fn has_halves(array: &TileArray<f64, 3>) -> bool {
+    let shape = array.shape();
+    let mut regions = (0..array.regions()).filter_map(|region| array.region_box(region)).map(|of| of.extent());
+    regions.all(|of| (0..2).all(|d| of[d] == shape[d] || of[d] >= 2 * LEAST) && of[2] == shape[2])
 }
 
 /// Adds the mean of the coarse nodes around, which are the same one where there is one, to a part of what is there.

@@ -14,7 +14,7 @@ use crate::{Program, plain};
 pub const PROGRAM: Program = Program {
     example: Example {
         name: "needleman_wunsch",
-        about: "Scores of alignments of two sequences, diagonal by diagonal (regions of multiples of 16)",
+        about: "Scores of alignments of two sequences, diagonal by diagonal",
         dims: &[2],
         size: [0, 1024, 0],
         steps: 1,
@@ -43,7 +43,7 @@ fn run(settings: &Settings) -> Result<()> {
     let mut second = TileArray::<i32, 1>::builder([width]).everywhere().build(&acc)?;
     second.write_box(second.domain(), &across)?;
     // Written by this diagonal of blocks, the one before, and the one before that.
-    let mut scores = settings.array::<i32, 2>(&acc, Boundary::Open)?;
+    let mut scores = settings.builder::<i32, 2>(Boundary::Open)?.cut_at_multiples([BLOCK; 2]).build(&acc)?;
     let (mut near, mut corner) = (scores.like()?, scores.like()?);
     near.fill_ghosts()?;
     corner.fill_ghosts()?;

@@ -15,7 +15,7 @@ use crate::Program;
 pub const PROGRAM: Program = Program {
     example: Example {
         name: "stencil1d",
-        about: "A mean of three cells, four times in each step, in groups of 256 cells (regions of multiples of 256)",
+        about: "A mean of three cells, four times in each step, in groups of 256 cells",
         dims: &[1],
         size: [1 << 22, 0, 0],
         steps: 10,
@@ -42,7 +42,7 @@ fn run(settings: &Settings) -> Result<()> {
 
 fn stencil1d<T: Real + Cell>(settings: &Settings) -> Result<()> {
     let acc = settings.accelerator(2)?;
-    let mut u = settings.array::<T, 1>(&acc, settings.edge.boundary())?;
+    let mut u = settings.builder::<T, 1>(settings.edge.boundary())?.cut_at_multiples([256]).build(&acc)?;
     settings.fill(&mut u, |[x]| if (x - 0.4).abs() < 0.2 { T::ONE } else { lit!(T, 0.125) })?;
     let mut next = u.like()?;
     let start = settings.start(&u)?;

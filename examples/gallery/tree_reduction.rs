@@ -14,7 +14,7 @@ use crate::{Program, plain};
 pub const PROGRAM: Program = Program {
     example: Example {
         name: "tree_reduction",
-        about: "Sums of 256 values by trees in shared memory (regions of multiples of 256)",
+        about: "Sums of 256 values by trees in shared memory",
         dims: &[1],
         size: [1 << 22, 0, 0],
         steps: 10,
@@ -39,7 +39,7 @@ fn run(settings: &Settings) -> Result<()> {
 fn tree_reduction<T: Real + Cell>(settings: &Settings) -> Result<()> {
     let acc = settings.accelerator(1)?;
     let n = settings.shape[0];
-    let mut a = settings.array::<T, 1>(&acc, Boundary::Open)?;
+    let mut a = settings.builder::<T, 1>(Boundary::Open)?.cut_at_multiples([256]).build(&acc)?;
     settings.fill(&mut a, |[x]| T::of(plain::random((x * n as f64) as usize)) - lit!(T, 0.5))?;
     let mut sums = a.like()?;
     let start = settings.start(&a)?;

@@ -17,6 +17,7 @@ use crate::memory::coding::{Compress, Saturation};
 use crate::memory::element::Element;
 use crate::memory::layout::{Boundary, Centering, Cuts};
 use beside::Beside;
+pub use overlap::OverlapTimes;
 use spec::{Partition, Spec};
 
 /// What can be given as ghost widths, in cells: one number for all faces, one for each axis, or `[low, high]` for each

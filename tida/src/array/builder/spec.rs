@@ -8,6 +8,7 @@ use tida_kernels::element::ElementType;
 
 use super::Side;
 use super::beside::Beside;
+use super::overlap::numbers;
 use crate::acc::TileAcc;
 use crate::array::bare::{Bare, Parted};
 use crate::array::places::{share, share_as};
