@@ -10,7 +10,9 @@
 //!
 //! The second argument names devices, as `TileAccBuilder::devices` takes them: each is compared with the first. With
 //! `cuda:0,1@8` places have 8 planes of their neighbours as cells (`TileArrayBuilder::overlap`), and steps may fuse. The
-//! third one lists cells along each axis of a place. Values are compared before anything is timed.
+//! third one lists cells along each axis of a place; with `=512` it is so many in all, on one place or several. Values
+//! are compared before anything is timed. `TIDA_PLACES_ROOM=0.25` gives places room for such a part of the two arrays
+//! of heat, which then stream; reactions are left out.
 
 use std::process::Command;
 use std::time::Instant;
@@ -89,15 +91,23 @@ fn seen(acc: &TileAcc, overlap: usize) -> tida::Result<Vec<u64>> {
     Ok(all.into_iter().map(f64::to_bits).collect())
 }
 
-/// Seconds a step, the best of three runs, once all is compiled.
-fn seconds(acc: &TileAcc, cells: usize, mut step: impl FnMut() -> tida::Result<()>) -> tida::Result<f64> {
+/// Steps that are timed of arrays that stream, in one run: they divide by 32, 64 and 96.
+const STREAMED: u32 = 192;
+
+/// Seconds a step, the best of three runs, once all is compiled; of arrays that stream it is one run.
+fn seconds(
+    acc: &TileAcc,
+    (cells, streams): (usize, bool),
+    mut step: impl FnMut() -> tida::Result<()>,
+) -> tida::Result<f64> {
     (0..10).try_for_each(|_| step())?;
     while acc.warm_up()? > 0 {
         (0..10).try_for_each(|_| step())?;
     }
     let steps = (1u64 << 33 >> cells.ilog2()).clamp(50, 1000) as u32;
+    let steps = if streams { STREAMED } else { steps };
     let mut best = f64::INFINITY;
-    for _ in 0..3 {
+    for _ in 0..if streams { 1 } else { 3 } {
         let start = Instant::now();
         (0..steps).try_for_each(|_| step())?;
         acc.sync()?;
@@ -113,13 +123,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let devices: Vec<&str> = devices.split(';').collect();
     // From how many bytes of arrays on sweeps compute their edges first.
     let edges = std::env::var("TIDA_PLACES_EDGES").ok().and_then(|bytes| bytes.parse().ok());
-    let accelerator = |names: &str| {
+    // Room for such a part of both arrays of heat, on all places together.
+    let room = std::env::var("TIDA_PLACES_ROOM").ok().and_then(|part| part.parse::<f64>().ok());
+    let accelerator = |names: &str, of: Option<(usize, usize)>| {
         let (names, overlap) = devices_of(names);
         let fuse = if overlap.is_some() { Fuse::Auto } else { Fuse::Off };
-        let builder = TileAcc::builder().devices([names]).fuse(fuse);
+        let mut builder = TileAcc::builder().devices([names]).fuse(fuse);
+        if let Some(((bytes, places), part)) = of.zip(room) {
+            builder = builder.memory_limit((bytes as f64 * part) as u64 / places as u64);
+        }
         if let Some(bytes) = edges { builder.edges_from(bytes) } else { builder }.build()
     };
-    let expected = seen(&accelerator(devices[0])?, 0)?;
+    let expected = seen(&accelerator(devices[0], None)?, 0)?;
     for names in &devices {
         let (names, overlap) = devices_of(names);
         let builder = TileAcc::builder().devices([names]).edges_from(0);
@@ -129,6 +144,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     for size in sizes.split(',') {
+        let (in_all, size) = size.strip_prefix('=').map_or((false, size), |size| (true, size));
         let size: usize = size.parse()?;
         if !by_hand.is_empty() {
             let cells = size.to_string();
@@ -140,26 +156,41 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let mut first = [None; 2];
         for names in &devices {
-            let acc = accelerator(names)?;
-            let places = acc.places().len();
-            let cells = [size * places, size, size];
+            let places = accelerator(names, None)?.places().len();
+            let cells = [if in_all { size } else { size * places }, size, size];
+            let acc = accelerator(names, Some((cells.iter().product::<usize>() * 16, places)))?;
+            let each = cells.iter().product::<usize>() / places;
+            let of = if in_all { "in all" } else { "a place" };
             let mut said = |name: &str, kind: usize, seconds: f64| {
-                let rate = (size * size * size) as f64 / seconds / 1e9;
+                // In all, or of a place, as what is compared.
+                let rate = if in_all { each * places } else { each } as f64 / seconds / 1e9;
                 let scaling = rate / *first[kind].get_or_insert(rate);
-                let all = rate * places as f64;
-                println!("{names}, {size}^3 a place, {name}: {:.4} ms, {all:.1} Gcell/s, {scaling:.3}", seconds * 1e3);
+                let all = (each * places) as f64 / seconds / 1e9;
+                let stats = acc.stats();
+                let [fused, strips, host] =
+                    [stats.fused_steps, stats.strip_bytes >> 20, (stats.h2d_bytes + stats.d2h_bytes) >> 20];
+                println!(
+                    "{names}, {size}^3 {of}, {name}: {:.4} ms, {all:.1} Gcell/s, {scaling:.3} ({} launches, {fused} \
+                     fused steps, {strips} MiB of strips, {host} MiB by the host)",
+                    seconds * 1e3,
+                    stats.launches
+                );
             };
             let overlap = devices_of(names).1.unwrap_or(0);
             let mut u = field(&acc, cells, overlap)?;
             let mut next = u.like()?;
-            said("heat", 0, seconds(&acc, size * size * size, || heat(&mut u, &mut next))?);
+            said("heat", 0, seconds(&acc, (each, room.is_some()), || heat(&mut u, &mut next))?);
+            if room.is_some() {
+                acc.streamed().iter().rev().take(2).for_each(|pass| println!("    {pass}"));
+                continue;
+            }
             // It has twice as many arrays.
             if size > 512 {
                 continue;
             }
             let mut fields = [u, next];
             let mut next = [fields[0].like()?, fields[0].like()?];
-            said("reaction", 1, seconds(&acc, size * size * size, || react(&mut fields, &mut next))?);
+            said("reaction", 1, seconds(&acc, (each, false), || react(&mut fields, &mut next))?);
         }
     }
     Ok(())

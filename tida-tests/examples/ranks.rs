@@ -38,7 +38,14 @@ fn bits(programs: u64) -> Result<()> {
     let one = TileAcc::builder().ranks(Ranks::Off).device(Device::Cpu).threads(1).build()?;
     for seed in 0..programs {
         let (got, expected) = (program(&acc, seed)?, alone(acc.ranks(), seed)?);
-        assert!(got.shared == expected.shared, "program {seed}: other values on rank {}", acc.rank());
+        let off = got.shared.iter().zip(&expected.shared).position(|(got, expected)| got != expected);
+        let values = off.map(|n| [&got, &expected].map(|seen| f64::from_bits(seen.shared[n])));
+        let all = [&got, &expected].map(|seen| seen.shared.len());
+        let rank = acc.rank();
+        assert!(
+            got.shared == expected.shared,
+            "program {seed}: other values on rank {rank}: number {off:?} of {all:?} is {values:?}"
+        );
         let same = got.regions.iter().all(|region| expected.regions.contains(region));
         assert!(same, "program {seed}: other cells or ghosts on rank {}", acc.rank());
         let dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));

@@ -329,27 +329,6 @@ pub fn alone(places: usize, seed: u64) -> Result<Seen> {
     program(&acc, seed)
 }
 
-/// Runs on so many ranks, each a thread; gives what each gives. Messages come up to 12 looks too late.
-///
-/// # Panics
-/// If a rank does, or cannot start.
-pub fn on_ranks<R: Send>(
-    ranks: usize,
-    seed: u64,
-    build: impl Fn(tida::TileAccBuilder) -> tida::TileAccBuilder + Sync,
-    run: impl Fn(&TileAcc) -> R + Sync,
-) -> Vec<R> {
-    let all = FakeRank::all(ranks, seed, 12);
-    std::thread::scope(|scope| {
-        let of = |rank: FakeRank| {
-            let (build, run) = (&build, &run);
-            scope.spawn(move || run(&build(TileAcc::builder().threads(1).fake_ranks(rank)).build().unwrap()))
-        };
-        let threads: Vec<_> = all.into_iter().map(of).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    })
-}
-
 /// What all ranks have seen, and all regions in their order.
 ///
 /// # Panics
