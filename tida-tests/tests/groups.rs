@@ -592,7 +592,7 @@ fn groups_that_cannot_be() {
     expect(run(&first(&a), 2048), ErrorKind::Kernel, &["groups of [2048] cells", "1024"]);
     expect(run(&first(&a), 0), ErrorKind::Kernel, &["groups of [0] cells"]);
     let tile = TileIter::new(&a).tile_size([40]).next().unwrap();
-    expect(run(&tile, 64), ErrorKind::Argument, &["a tile from 0 to 40 along axis 0", "multiples of 64"]);
+    expect(run(&tile, 64), ErrorKind::Argument, &["a tile from 0 to 40 along axis 0", "`.cut_at_multiples([64])`"]);
     let result = compute_groups(
         &first(&a),
         [64],

@@ -95,7 +95,8 @@ impl Programs {
             }
         };
         std::thread::scope(|scope| {
-            let others = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+            // One more than processors: programs wait a third of their time, for disks, compilers and other threads.
+            let others = std::thread::available_parallelism().map_or(1, usize::from);
             for _ in 0..others {
                 scope.spawn(work);
             }
