@@ -12,7 +12,7 @@
 use std::time::Instant;
 
 use tida::prelude::*;
-use tida_suite::Result;
+use tida_suite::{Result, heat};
 
 type Field = TileArray<f64, 3>;
 
@@ -28,22 +28,6 @@ fn step(cells: &[f64]) -> Vec<f64> {
         cells[r] + 0.1 * (around + at(r, PERIOD - 7) + at(r, 7) - 6.0 * cells[r])
     };
     (0..PERIOD).map(next).collect()
-}
-
-fn heat(u: &mut Field, next: &mut Field) -> tida::Result<()> {
-    u.fill_ghosts()?;
-    for tile in next.tiles() {
-        compute(
-            &tile,
-            (&mut *next, &*u),
-            kernel!(|next, u, at| {
-                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
-                next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
-            }),
-        )?;
-    }
-    std::mem::swap(u, next);
-    Ok(())
 }
 
 /// Bytes of the arrays: said, or as a multiple of the memory that one of the accelerator's devices has.
@@ -90,10 +74,10 @@ fn main() -> Result<()> {
     }
     acc.sync()?;
     println!("set in {:.3} s", start.elapsed().as_secs_f64());
-    heat(&mut u, &mut next)?;
+    heat::step(&mut u, &mut next)?;
     acc.sync()?;
     let start = Instant::now();
-    (1..steps).try_for_each(|_| heat(&mut u, &mut next))?;
+    (1..steps).try_for_each(|_| heat::step(&mut u, &mut next))?;
     acc.sync()?;
     let each = start.elapsed().as_secs_f64() / (steps - 1).max(1) as f64;
     let cells = planes as f64 * (SIDE * SIDE) as f64;

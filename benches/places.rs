@@ -19,24 +19,9 @@ use std::time::Instant;
 
 use tida::prelude::*;
 use tida::{Fuse, fill_ghosts};
+use tida_suite::heat;
 
 type Field = TileArray<f64, 3>;
-
-fn heat(u: &mut Field, next: &mut Field) -> tida::Result<()> {
-    u.fill_ghosts()?;
-    for tile in next.tiles() {
-        compute(
-            &tile,
-            (&mut *next, &*u),
-            kernel!(|next, u, at| {
-                let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
-                next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
-            }),
-        )?;
-    }
-    std::mem::swap(u, next);
-    Ok(())
-}
 
 /// One sweep writes both fields, and reads ghosts of both.
 fn react(fields: &mut [Field; 2], next: &mut [Field; 2]) -> tida::Result<()> {
@@ -82,7 +67,7 @@ fn seen(acc: &TileAcc, overlap: usize) -> tida::Result<Vec<u64>> {
     let cells = [24, 20, 70];
     let (mut u, mut v) = (field(acc, cells, overlap)?, field(acc, cells, overlap)?);
     let mut next = [u.like()?, v.like()?];
-    (0..4).try_for_each(|_| heat(&mut v, &mut next[1]))?;
+    (0..4).try_for_each(|_| heat::step(&mut v, &mut next[1]))?;
     let mut all = v.read_box(v.domain())?;
     let mut fields = [u.clone(), v];
     (0..4).try_for_each(|_| react(&mut fields, &mut next))?;
@@ -179,7 +164,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let overlap = devices_of(names).1.unwrap_or(0);
             let mut u = field(&acc, cells, overlap)?;
             let mut next = u.like()?;
-            said("heat", 0, seconds(&acc, (each, room.is_some()), || heat(&mut u, &mut next))?);
+            said("heat", 0, seconds(&acc, (each, room.is_some()), || heat::step(&mut u, &mut next))?);
             if room.is_some() {
                 acc.streamed().iter().rev().take(2).for_each(|pass| println!("    {pass}"));
                 continue;

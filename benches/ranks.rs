@@ -28,6 +28,7 @@ use std::time::Instant;
 use tida::Ranks;
 use tida::acc::TileAccBuilder;
 use tida::prelude::*;
+use tida_suite::heat;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -79,20 +80,7 @@ fn heat(numbers: &[&str], builder: TileAccBuilder) -> Result<()> {
     for round in 0..=rounds {
         acc.exchange(Ok(Vec::new()))?;
         let start = Instant::now();
-        for _ in 0..steps {
-            u.fill_ghosts()?;
-            for tile in next.tiles() {
-                compute(
-                    &tile,
-                    (&mut next, &u),
-                    kernel!(|next, u, at| {
-                        let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
-                        next[at] = u[at] + 0.1 * (around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]] - 6.0 * u[at]);
-                    }),
-                )?;
-            }
-            std::mem::swap(&mut u, &mut next);
-        }
+        (0..steps).try_for_each(|_| heat::step(&mut u, &mut next))?;
         acc.sync()?;
         acc.exchange(Ok(Vec::new()))?;
         if round > 0 {

@@ -2,6 +2,7 @@
 //! compare with.
 
 pub mod flags;
+pub mod heat;
 pub mod npy;
 pub mod oracle;
 pub mod pictures;
