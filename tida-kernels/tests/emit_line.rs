@@ -24,7 +24,15 @@ fn recurrence(rank: usize, along: Along, element: ElementType, leaves: Option<bo
     let back = |n: i64| {
         let mut by = vec![0; rank];
         by[along.axis as usize] = if along.backward { n } else { -n };
-        at_plus(&by)
+        match n {
+            // A point that the index does not show: only the analysis does.
+            1 => shift(
+                !along.backward,
+                at(),
+                expr(ExprKind::Unit(Box::new(sub(int(u64::from(along.axis) + 1), int(1))))),
+            ),
+            _ => at_plus(&by),
+        }
     };
     let path = |n: u64| if element == V3 { vec![entry(int(n))] } else { vec![] };
     let before = |n: i64, part: u64| cast(load_part(0, back(n), path(part)), ScalarType::F64);

@@ -107,6 +107,17 @@ pub struct ArrayAccess {
     pub precalculable: Precalculability,
 }
 
+impl ArrayAccess {
+    /// The constants that it adds to the axes of `at`, if it does nothing else.
+    pub fn offsets(&self) -> Option<Vec<i64>> {
+        let offset = |(axis, form): (usize, &IndexForm)| match form {
+            IndexForm::Affine(form) if form.terms == [(Symbol::At(axis as u32), 1)] => Some(form.constant),
+            _ => None,
+        };
+        self.index.iter().enumerate().map(offset).collect::<Option<Vec<i64>>>().filter(|_| self.fits.is_empty())
+    }
+}
+
 /// An index along one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum IndexForm {

@@ -22,7 +22,7 @@ impl Writer<'_, '_> {
         if let Some(name) = self.step_value(id, arg, component) {
             return self.truth(ty, name);
         }
-        if let Some(text) = self.row_read(arg, index, component) {
+        if let Some(text) = self.row_read((id, arg), index, component) {
             return self.truth(ty, text);
         }
         if let Some(text) = self.slot_read(id, arg, index) {
@@ -47,7 +47,7 @@ impl Writer<'_, '_> {
                 super::cache::in_memory(self.shared, arg, component.base, &index).0
             }
             Access::Table | Access::All => self.read(arg, index, component),
-            Access::Read | Access::Write | Access::Shared => match self.offsets(index) {
+            Access::Read | Access::Write | Access::Shared => match self.offsets_of(id, index) {
                 Some(offsets) if self.shared.is_proven(arg, &offsets) => {
                     if let Some(given) = self.shared.side_by_side(arg, component.base as usize, &offsets) {
                         return self.truth(ty, given);
@@ -120,9 +120,9 @@ impl Writer<'_, '_> {
     }
 
     /// The value of a row that a read is of, if the cells of a thread are side by side.
-    pub fn row_read(&mut self, arg: usize, index: &[ExprId], component: &Component) -> Option<String> {
+    pub fn row_read(&mut self, (id, arg): (ExprId, usize), index: &[ExprId], component: &Component) -> Option<String> {
         self.shared.side.as_ref()?;
-        let offsets = self.offsets(index)?;
+        let offsets = self.offsets_of(id, index)?;
         let e = self.shared.own("e");
         if self.shared.side.as_ref()?.kept.contains(&arg) {
             return Some(format!("{}.at[{e}]", self.shared.stored_name(arg, component.base as usize)));
@@ -143,7 +143,8 @@ impl Writer<'_, '_> {
             let (name, e) = (self.shared.stored_name(arg, component.base as usize), self.shared.own("e"));
             return format!("{name}.at[{e}]");
         }
-        match self.offsets(index) {
+        let own = || (self.in_kernel && self.shared.writes_own[arg]).then(|| vec![0; index.len()]);
+        match self.offsets(index).or_else(own) {
             Some(offsets) => self.near(arg, component, &offsets),
             None => {
                 let position = self.anywhere(arg, index);
@@ -152,7 +153,14 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The constants that an index adds to the axes of `at`.
+    /// The constants that the index of a read adds to the axes of `at`: what plans rely on is what the analysis found,
+    /// which may be more than the index shows.
+    fn offsets_of(&self, id: ExprId, index: &[ExprId]) -> Option<Vec<i64>> {
+        let found = || self.shared.nearby.get(&id).filter(|_| self.in_kernel).cloned();
+        self.offsets(index).or_else(found)
+    }
+
+    /// The constants that an index adds to the axes of `at`, as it is written.
     fn offsets(&self, index: &[ExprId]) -> Option<Vec<i64>> {
         let offset = |(axis, id): (usize, &ExprId)| {
             let offset = self.known.offset(self.body, *id)?;

@@ -114,7 +114,7 @@ impl<'a> Writer<'_, 'a> {
             ExprKind::Decode(codec, x) => {
                 // A row holds values.
                 if let ExprKind::Load { arg, index, component } = &body[*x].kind
-                    && let Some(value) = self.row_read(*arg as usize, index, component)
+                    && let Some(value) = self.row_read((*x, *arg as usize), index, component)
                 {
                     return Piece::whole(value);
                 }

@@ -1,13 +1,13 @@
 //! What all parts of a text share while it is written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Field;
 use super::ghosts::Way;
 use super::helpers::{Helper, Helpers};
 use super::names::{Names, legal};
 use super::types::{Types, memory};
-use crate::analysis::{Analysis, IndexForm, Symbol};
+use crate::analysis::Analysis;
 use crate::codec::Codec;
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, ExprId, ExprKind, Kernel, Span};
@@ -98,6 +98,9 @@ pub(super) struct Shared<'a> {
     pub faulting: Vec<bool>,
     /// Offsets from `at` that every launch has proven, by argument.
     proven: Vec<BTreeSet<Vec<i64>>>,
+    /// Offsets from `at` of reads, by their expressions, and the arguments that are written in that cell alone.
+    pub nearby: HashMap<ExprId, Vec<i64>>,
+    pub writes_own: Vec<bool>,
     /// What a marching thread keeps in registers.
     pub queues: Vec<Queue>,
     /// What loops carry in registers.
@@ -149,6 +152,8 @@ impl<'a> Shared<'a> {
             codecs: codecs(kernel),
             faulting: Vec::new(),
             proven: kernel.args.iter().enumerate().map(|(n, arg)| proven(analysis, n, arg)).collect(),
+            nearby: nearby(analysis, kernel),
+            writes_own: (0..kernel.args.len()).map(|n| writes_own(analysis, n)).collect(),
             queues: kept.queues,
             carried: kept.carried,
             wide: if matches!(plan.goal, Goal::Segments(_)) && !plan.checked { wide(kernel, analysis) } else { None },
@@ -511,14 +516,34 @@ fn proven(analysis: &Analysis, number: usize, arg: &Arg) -> BTreeSet<Vec<i64>> {
     let mut all = BTreeSet::new();
     let tiled = matches!(arg.access, Access::Read | Access::Write);
     let Some(usage) = analysis.args.get(number).filter(|_| analysis.complete && tiled) else { return all };
-    for access in usage.accesses.iter().filter(|a| !a.write && !a.conditional && a.fits.is_empty()) {
-        let offset = |(axis, form): (usize, &IndexForm)| match form {
-            IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => Some(f.constant),
-            _ => None,
-        };
-        all.extend(access.index.iter().enumerate().map(offset).collect::<Option<Vec<i64>>>());
+    for access in usage.accesses.iter().filter(|a| !a.write && !a.conditional) {
+        all.extend(access.offsets());
     }
     all
+}
+
+/// The constants that a read adds to the axes of `at`, as the analysis has found them, by its expression.
+fn nearby(analysis: &Analysis, kernel: &Kernel) -> HashMap<ExprId, Vec<i64>> {
+    let (mut all, mut others) = (HashMap::new(), Vec::new());
+    let tiled = |arg: &Arg| arg.rank == kernel.rank && matches!(arg.access, Access::Read | Access::Write);
+    let args = kernel.args.iter().zip(&analysis.args).filter(|(arg, _)| analysis.complete && tiled(arg));
+    for access in args.flat_map(|(_, usage)| &usage.accesses) {
+        let Some(expr) = access.expr else { continue };
+        match access.offsets() {
+            Some(offsets) if all.get(&expr).is_none_or(|known| *known == offsets) => {
+                all.insert(expr, offsets);
+            }
+            _ => others.push(expr),
+        }
+    }
+    all.retain(|expr, _| !others.contains(expr));
+    all
+}
+
+/// Whether an argument is written in the cell `at` alone.
+fn writes_own(analysis: &Analysis, number: usize) -> bool {
+    let usage = analysis.args.get(number).filter(|usage| analysis.complete && usage.may_write);
+    usage.is_some_and(|usage| usage.accesses.iter().filter(|access| access.write).all(|access| access.at_cell))
 }
 
 /// The codecs of a kernel, each once.

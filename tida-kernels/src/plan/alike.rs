@@ -1,7 +1,6 @@
 //! Cells side by side that read the same cells of whole arrays, as those of a fine grid do of a coarse one: a thread
 //! has 16 bytes of them, reads once for all of them, and stores them at once.
 
-use super::march::offsets;
 use super::wide::{Row, Side, rows};
 use crate::analysis::{Analysis, ArgUse, ArrayAccess, Choice, IndexForm, NormalForm, Op, Symbol};
 use crate::ir::{Access, Arg, ExprKind, Kernel};
@@ -54,7 +53,7 @@ fn written((arg, of): (usize, &Arg), usage: &ArgUse) -> Option<Vec<(usize, usize
     }
     let mut reads = usage.accesses.iter().filter(|access| !access.write);
     let known = |access: &ArrayAccess| {
-        let at_cell = offsets(access).is_some_and(|offsets| offsets.iter().all(|by| *by == 0));
+        let at_cell = access.offsets().is_some_and(|offsets| offsets.iter().all(|by| *by == 0));
         at_cell && stores.iter().any(|store| Some(store.1 as u32) == access.component)
     };
     let always = |access: &ArrayAccess| access.at_cell && (usage.must_write || !access.conditional);

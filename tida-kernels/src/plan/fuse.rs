@@ -11,7 +11,7 @@ mod choice;
 use std::collections::BTreeMap;
 
 use super::reads::{Reads, coordinates, expressions};
-use crate::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol};
+use crate::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, ExprId, ExprKind, Kernel, StmtKind, has_while, holds};
 
@@ -231,17 +231,9 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
             continue;
         }
         let (_, access) = of.get(id)?;
-        if !access.fits.is_empty() {
-            return None;
-        }
         let mut offset = [0; 3];
-        for (axis, form) in access.index.iter().enumerate() {
-            match form {
-                IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => {
-                    offset[3 - rank + axis] = Some(f.constant).filter(|by| by.abs() <= FURTHEST)?;
-                }
-                _ => return None,
-            }
+        for (axis, by) in access.offsets()?.into_iter().enumerate() {
+            offset[3 - rank + axis] = Some(by).filter(|by| by.abs() <= FURTHEST)?;
         }
         let known = found.offsets.iter().position(|other| *other == offset);
         let number = known.unwrap_or(found.offsets.len());

@@ -9,7 +9,7 @@
 //! while it computes those before them in registers: else too few bytes are under way.
 
 use super::{Along, Dialect};
-use crate::analysis::{Analysis, ArrayAccess, IndexForm, Symbol};
+use crate::analysis::{Analysis, ArrayAccess};
 use crate::element::ElementType;
 use crate::ir::{Access, Kernel};
 
@@ -72,14 +72,10 @@ const LARGE: usize = 1024;
 
 /// The constant by which an access is away from its cell along an axis, if it is not along others.
 fn away(access: &ArrayAccess, rank: usize, run: usize) -> Option<i64> {
-    let constant = |(axis, form): (usize, &IndexForm)| match form {
-        IndexForm::Affine(form) if form.terms == [(Symbol::At(axis as u32), 1)] => Some(form.constant),
-        _ => None,
-    };
-    let by: Vec<i64> = access.index.iter().enumerate().map(constant).collect::<Option<_>>()?;
+    let by = access.offsets()?;
     let last = *by.get(run)?;
     let across = by.iter().enumerate().all(|(axis, by)| axis == run || *by == 0);
-    let near = by.len() == rank && access.fits.is_empty() && across;
+    let near = by.len() == rank && across && (!access.write || access.at_cell);
     (near && last.abs() <= FURTHEST && (last == 0 || !access.conditional)).then_some(last)
 }
 

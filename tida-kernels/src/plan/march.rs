@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::auto::Latency;
 use super::registers::SHORT;
-use crate::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol};
+use crate::analysis::{Analysis, ArgUse, ArrayAccess};
 use crate::element::ScalarType;
 use crate::ir::{Access, Arg, Kernel, has_loop, has_while};
 
@@ -52,7 +52,7 @@ pub fn queues(kernel: &Kernel, analysis: &Analysis) -> Vec<Queue> {
             continue;
         }
         for access in usage.accesses.iter().filter(|access| !access.write && !access.conditional) {
-            if let (Some(component), Some(mut offsets)) = (access.component, offsets(access)) {
+            if let (Some(component), Some(mut offsets)) = (access.component, access.offsets()) {
                 let along = offsets.remove(0);
                 columns.entry((arg, component as usize, offsets)).or_default().push(along);
             }
@@ -151,13 +151,4 @@ fn planes(kernel: &Kernel, analysis: &Analysis) -> usize {
     };
     let arrays = kernel.args.iter().zip(&analysis.args).filter(|(arg, _)| arg.access != Access::Table);
     arrays.map(of).sum()
-}
-
-/// The constants that an index adds to `at`, if it does no more.
-pub(super) fn offsets(access: &ArrayAccess) -> Option<Vec<i64>> {
-    let offset = |(axis, form): (usize, &IndexForm)| match form {
-        IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => Some(f.constant),
-        _ => None,
-    };
-    access.fits.is_empty().then(|| access.index.iter().enumerate().map(offset).collect()).flatten()
 }

@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use super::alike::alike;
-use super::march::offsets;
 use super::planes::Shape;
 use crate::analysis::Analysis;
 use crate::codec::Codec;
@@ -62,7 +61,7 @@ pub fn wide(kernel: &Kernel, analysis: &Analysis) -> Option<Wide> {
                 Access::Read if of.rank == kernel.rank && !access.conditional => {}
                 _ => return None,
             }
-            let (component, offsets) = (access.component? as usize, offsets(access)?);
+            let (component, offsets) = (access.component? as usize, access.offsets()?);
             let bytes = of.element.component_types().get(component)?.size();
             let read = Read { arg, component, offsets, bytes };
             if read.offsets.last() != Some(&0) {
@@ -355,7 +354,7 @@ pub(super) fn rows(kernel: &Kernel, analysis: &Analysis, some: bool) -> Option<(
             }
             let component = access.component? as usize;
             let bytes = of.element.component_types().get(component)?.size();
-            let mut before = offsets(access)?;
+            let mut before = access.offsets()?;
             let read = (arg, component, before.clone());
             if !reads.contains(&read) {
                 reads.push(read);

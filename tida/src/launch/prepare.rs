@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
 
 use smallvec::SmallVec;
-use tida_kernels::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, Symbol, analyse, latency};
+use tida_kernels::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm, analyse, latency};
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{
     self, Access, Binding, Coded, Kernel, LowerInput, Type, bounding, coded, lower, parts_of_value, specialised,
@@ -475,15 +475,9 @@ fn uses_f64(kernel: &Kernel) -> bool {
 
 /// The constant offsets from `at`, if the index along each axis is that axis of `at` plus a constant.
 fn offsets(access: &ArrayAccess) -> Option<[i64; 4]> {
-    if !access.fits.is_empty() {
-        return None;
-    }
     let mut offsets = [0; 4];
-    for (axis, form) in access.index.iter().enumerate() {
-        match form {
-            IndexForm::Affine(f) if f.terms == [(Symbol::At(axis as u32), 1)] => *offsets.get_mut(axis)? = f.constant,
-            _ => return None,
-        }
+    for (axis, by) in access.offsets()?.into_iter().enumerate() {
+        *offsets.get_mut(axis)? = by;
     }
     Some(offsets)
 }
