@@ -25,6 +25,23 @@ pub(crate) fn each_piece(bytes: &mut [u8], piece: usize, work: &(dyn Fn(usize, &
     bytes.par_chunks_mut(piece.max(1)).enumerate().for_each(|(number, piece)| work(number, piece));
 }
 
+/// Bytes that are worth one more thread.
+const WORTH_A_THREAD: usize = 1 << 20;
+
+/// Calls `work` with each of these, of so many bytes in all, on threads of their own: those of a pool that waits may
+/// turn to other work, which must not happen where a lock is held.
+pub(crate) fn apart<T: Sync>(all: &[T], bytes: usize, work: &(dyn Fn(&T) + Sync)) {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(bytes / WORTH_A_THREAD);
+    if threads <= 1 {
+        return all.iter().for_each(work);
+    }
+    std::thread::scope(|scope| {
+        for part in all.chunks(all.len().div_ceil(threads).max(1)) {
+            scope.spawn(move || part.iter().for_each(work));
+        }
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,6 +55,17 @@ mod tests {
             each_piece(&mut all, piece, &|number, piece| piece.fill(number as u8));
             let known = all.iter().enumerate().all(|(at, byte)| *byte == (at / piece.max(1)) as u8);
             assert!(known, "{bytes} {piece}");
+        }
+    }
+
+    #[test]
+    fn threads_of_their_own_do_all() {
+        for (count, bytes) in [(0, 0), (3, 0), (3, 3 << 20), (1, 9 << 20), (100, 64 << 20)] {
+            let calls: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+            apart(&calls, bytes, &|call| {
+                call.fetch_add(1, Ordering::Relaxed);
+            });
+            assert!(calls.into_iter().all(|calls| calls.into_inner() == 1), "{count} {bytes}");
         }
     }
 

@@ -345,10 +345,6 @@ fn launch_written_over<const D: usize>(
                 }
                 None => tiled.tracker.ages.cells_written(),
             }
-            if side == Side::Chain {
-                // Ghosts are older than the cells again.
-                tiled.tracker.take_due();
-            }
             if tile.grown {
                 tiled.tracker.ages.ghosts_overwritten(tiled.reaches_set_faces(&tile.cells));
             }

@@ -16,6 +16,7 @@ use super::coding::Coding;
 use super::rows::Shared;
 use super::storage::Storage;
 use crate::backend::{Backend, HostBlock};
+use crate::parallel;
 
 /// How a plane of a component is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +78,6 @@ pub(crate) struct Packed {
 pub(crate) const LEAST_FRAME: usize = VALUES * 4;
 /// Frames of a region that are looked at to know how well it packs.
 const SAMPLES: usize = 32;
-/// Bytes that are worth one more thread.
-const WORTH_A_THREAD: usize = 1 << 20;
 /// Slots are multiples of so many bytes.
 const SLOT: usize = 128;
 
@@ -149,7 +148,8 @@ impl Storage {
         let Some(chunks) = all.get_mut(region).map(std::mem::take) else { return };
         let (base, bytes) = (Shared::new(self.base(region)), self.bytes(region));
         let apart = self.packed().apart.lock().unwrap_or_else(PoisonError::into_inner).get(region).cloned().flatten();
-        let one = |(at, chunk): (usize, Chunk)| {
+        let one = |(at, chunk): &(usize, Chunk)| {
+            let (at, chunk) = (*at, *chunk);
             // SAFETY: chunks lie in the region and do not overlap; the caller keeps all others away.
             let place = unsafe { std::slice::from_raw_parts_mut(base.get().add(at), chunk.values * chunk.size) };
             match chunk.form {
@@ -175,17 +175,7 @@ impl Storage {
         let inside = |(at, chunk): &(usize, Chunk)| at + chunk.values * chunk.size <= bytes;
         let chunks: Vec<(usize, Chunk)> = chunks.into_iter().filter(inside).collect();
         let packed: usize = chunks.iter().map(|(_, chunk)| chunk.values * chunk.size).sum();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(packed / WORTH_A_THREAD).max(1);
-        if threads == 1 {
-            chunks.into_iter().for_each(one);
-        } else {
-            // Threads of their own: those of the pool might turn to work that waits for this region.
-            std::thread::scope(|scope| {
-                for part in chunks.chunks(chunks.len().div_ceil(threads)) {
-                    scope.spawn(move || part.iter().copied().for_each(one));
-                }
-            });
-        }
+        parallel::apart(&chunks, packed, &one);
         // Who asks next need not take the lock.
         if all.iter().all(BTreeMap::is_empty) {
             self.packed().any.store(false, Ordering::Release);

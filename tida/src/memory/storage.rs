@@ -15,7 +15,7 @@ use super::parts::LastCopies;
 use super::residence::Residence;
 use super::row::{Piece, Row};
 use crate::error::{Error, ErrorKind};
-use crate::memory::ghosts::owed::DeviceGhosts;
+use crate::memory::ghosts::owed::OwedGhosts;
 
 /// Memory of every region of one array. Zeros at first, and no page is touched before it is used.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Storage {
     leaves_row: AtomicBool,
     apart: AtomicBool,
     residence: Residence,
-    device_ghosts: DeviceGhosts,
+    owed: OwedGhosts,
     /// The file that has the values in place of the host's memory, if there is one.
     backing: Option<Backing>,
     coding: Option<Arc<Coding>>,
@@ -94,7 +94,7 @@ impl Storage {
             leaves_row: AtomicBool::new(false),
             apart: AtomicBool::new(false),
             residence: Residence::default(),
-            device_ghosts: DeviceGhosts::default(),
+            owed: OwedGhosts::default(),
             backing: None,
             coding: None,
             packed: Packed::default(),
@@ -307,8 +307,8 @@ impl Storage {
         &self.last_copies
     }
 
-    pub(super) fn device_ghosts(&self) -> &DeviceGhosts {
-        &self.device_ghosts
+    pub(super) fn owed(&self) -> &OwedGhosts {
+        &self.owed
     }
 
     pub(super) fn residence(&self) -> &Residence {

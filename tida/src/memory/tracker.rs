@@ -30,12 +30,6 @@ pub struct Tracker {
     boxes: Vec<GridBox<4>>,
     /// How old its ghosts are; all parts of an array have the same.
     pub(crate) ages: Arc<Ages>,
-    /// The number of the last fill of ghosts if that was in a chain, which sets none between regions, nor beyond ends
-    /// that belong together; 0 if it was not. Of several parts of an array each has its own chain, and is filled by
-    /// itself.
-    due: AtomicU64,
-    /// The number of the last such fill that was done on the host since.
-    filled: AtomicU64,
     /// Where the last kernel runs that was recorded to write it.
     side: AtomicU8,
     /// Some chain has worked on it.
@@ -126,11 +120,6 @@ impl Mode {
         matches!(self, Mode::Read | Mode::Look | Mode::Update)
     }
 
-    /// Whether it may need ghosts too.
-    pub fn sees_ghosts(self) -> bool {
-        self.reads() && self != Mode::Look
-    }
-
     /// Whether others must neither read nor write meanwhile.
     pub fn writes(self) -> bool {
         !matches!(self, Mode::Read | Mode::Look)
@@ -205,8 +194,6 @@ impl Tracker {
             regions: Mutex::new(regions),
             boxes,
             ages,
-            due: AtomicU64::new(0),
-            filled: AtomicU64::new(0),
             side: AtomicU8::new(Side::Device as u8),
             chained: AtomicBool::new(false),
             ordered: AtomicU64::new(0),
@@ -234,11 +221,12 @@ impl Tracker {
         unsafe {
             match mode {
                 Mode::Discard => {
+                    self.storage.owe_ghosts_on_host(None);
                     self.storage.discard(region);
                     return Ok(());
                 }
                 Mode::Look => return Ok(()),
-                _ => {}
+                _ => self.storage.fill_owed_on_host(queue.device),
             }
             if let Some(regional) = self.replaced(region, mode) {
                 self.storage.replace_on_device(queue, region, regional)?;
@@ -261,6 +249,7 @@ impl Tracker {
             if mode == Mode::Look {
                 return Ok(());
             }
+            self.storage.fill_owed_on_host(device);
             if let Some(regional) = self.replaced(region, mode)
                 && self.storage.replace_on_host(region)
             {
@@ -282,34 +271,6 @@ impl Tracker {
     /// A kernel that writes it was recorded, to run there.
     pub(crate) fn written_at(&self, side: Side) {
         self.side.store(side as u8, Ordering::Relaxed);
-    }
-
-    /// Says that its ghosts are filled in a chain, which sets not all of them on the host.
-    pub(crate) fn set_due(&self) {
-        static FILLS: AtomicU64 = AtomicU64::new(1);
-        self.due.store(FILLS.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-    }
-
-    /// The number of the fill in a chain that did not set all of them on the host, if that was not done since.
-    pub(crate) fn due(&self) -> Option<u64> {
-        Some(self.due.load(Ordering::Relaxed)).filter(|number| *number != 0 && !self.is_filled(*number))
-    }
-
-    /// The same; from now on there is none.
-    pub(crate) fn take_due(&self) -> Option<u64> {
-        let due = self.due();
-        self.due.store(0, Ordering::Relaxed);
-        due
-    }
-
-    /// Whether the host has the ghosts of the fill of this number. For who runs, in the order of what is recorded.
-    pub(crate) fn is_filled(&self, number: u64) -> bool {
-        self.filled.load(Ordering::Acquire) == number
-    }
-
-    /// Says that it has. For who runs.
-    pub(crate) fn set_filled(&self, number: u64) {
-        self.filled.store(number, Ordering::Release);
     }
 
     /// Says when it was used as a whole on the device; gives the time before.

@@ -199,9 +199,6 @@ impl Core {
         });
         let mut recorder = lock(&self.recorder);
         self.add_ghosts(&mut recorder, recorded, tracker, (fixed, kind, room));
-        if self.device.is_some() && kind == Kind::Planes && (tracker.boxes().len() > 1 || tracker.is_ring()) {
-            tracker.set_due();
-        }
         true
     }
 

@@ -11,7 +11,6 @@ use super::recording::TileWork;
 use crate::device::core::DeviceCore;
 use crate::device::ledger::{Purpose, Reservation};
 use crate::error::Error;
-use crate::memory::ghosts::Which;
 use crate::memory::node::{Done, Node, Queue, Work};
 use crate::memory::residence::Kept;
 use crate::memory::storage::Storage;
@@ -88,7 +87,6 @@ impl Core {
                 return place;
             }
         }
-        self.record_host_fill(arrays());
         // Those that have no room may get it once their work runs: they can be asked to leave then.
         self.residents.use_now(&placing.all);
         Place::default()
@@ -101,28 +99,14 @@ impl Core {
         Placing { tile, all, wholes, moving }: &Placing<'_>,
         attempt: Attempt,
     ) -> Option<Place> {
-        let settle = || self.record_host_fill(all.iter().copied());
-        // Planes need none of the ghosts between regions that a chain before may not have set, and a chain of planes
-        // knows by itself which of its arrays lack those beyond their ends.
-        let settle_for = |kind: Kind| match kind {
-            Kind::Planes => self.record_host_fill(wholes.iter().copied()),
-            _ => settle(),
-        };
-        let whole = |kept: Kept| {
-            settle();
-            Place { _kept: Some(kept), ..Place::default() }
-        };
+        let whole = |kept: Kept| Place { _kept: Some(kept), ..Place::default() };
         let stream = |kind: Kind, room: Option<Arc<Reservation>>, kept: Kept| {
             Some(Place { streams: Some(kind), room, _kept: Some(kept) })
         };
         match attempt {
-            Attempt::Join(Kind::Arriving) => {
-                settle();
-                stream(Kind::Arriving, None, self.try_reserve(all)?)
-            }
+            Attempt::Join(Kind::Arriving) => stream(Kind::Arriving, None, self.try_reserve(all)?),
             Attempt::Join(kind) => {
                 let kept = self.try_reserve(wholes)?;
-                settle_for(kind);
                 moving.iter().for_each(|tracker| self.leave_for_chain(tracker));
                 stream(kind, lock(&self.chains).room.upgrade(), kept)
             }
@@ -130,10 +114,7 @@ impl Core {
                 self.close_chain(&mut lock(&self.recorder), tile.ends("works on its arrays as a whole"));
                 None
             }
-            Attempt::Host => {
-                settle();
-                Some(Place::default())
-            }
+            Attempt::Host => Some(Place::default()),
             Attempt::Whole => {
                 let place = whole(self.try_reserve(all)?);
                 let reads = tile.touches.iter().filter(|touch| touch.read.is_some()).map(|touch| &touch.tracker);
@@ -151,7 +132,6 @@ impl Core {
                 kept.map(whole)
             }
             Attempt::Stream(kind) => {
-                settle_for(kind);
                 moving.iter().for_each(|tracker| self.leave_for_chain(tracker));
                 let kept = self.make_room(device, || lacks(wholes), all, || self.try_reserve(wholes))?;
                 stream(kind, self.room_for_chains(device, all), kept)
@@ -301,7 +281,6 @@ impl Core {
         if waits {
             return;
         }
-        tracker.take_due();
         let touch = Touch::new(tracker, None, Mode::Discard);
         let storage = tracker.storage().clone();
         let work = move |_: &Queue<'_>| -> Result<Done, Error> {
@@ -329,28 +308,6 @@ impl Core {
     pub(super) fn after_evictions(&self, node: &Arc<Node>) {
         for before in lock(&self.residents.leaving).iter().filter(|before| !before.is_finished()) {
             node.wait_for(before, Need::Order);
-        }
-    }
-
-    /// Records the filling of ghosts on the host, of arrays whose chains had no need of them there: those between
-    /// regions, and beyond ends that belong together.
-    pub(super) fn record_host_fill<'a>(self: &Arc<Core>, trackers: impl Iterator<Item = &'a Arc<Tracker>>) {
-        // Nobody has use for such ghosts in a file.
-        for tracker in trackers.filter(|tracker| tracker.storage().backing().is_none()) {
-            if let (Some(number), Some(planar)) = (tracker.take_due(), tracker.planar()) {
-                let (planar, array) = (planar.clone(), tracker.clone());
-                let touch = Touch::new(tracker, None, Mode::Update);
-                let work = move || {
-                    // A chain that was recorded before this may have needed them on the host too.
-                    if !array.is_filled(number) {
-                        // SAFETY: the node's touch keeps all other work away.
-                        unsafe { planar.regional.fill_on_host(array.storage(), Which::All) };
-                        array.set_filled(number);
-                    }
-                    Ok(())
-                };
-                self.record("fill_ghosts", Location::caller(), &[touch], &[], Work::Host(Box::new(work)));
-            }
         }
     }
 }

@@ -266,8 +266,6 @@ impl Core {
         work: Work,
         fixed: Option<bool>,
     ) -> Arc<Node> {
-        let others = touches.iter().filter(|touch| touch.mode != Mode::Look);
-        self.record_host_fill(others.map(|touch| &touch.tracker));
         let is_on_device = matches!(work, Work::Device(_));
         let is_fill = fixed.is_some();
         let leaves = touches.iter().any(|touch| matches!(touch.mode, Mode::Discard | Mode::Look));

@@ -70,7 +70,6 @@ impl Core {
         arrays: &[&Arc<Tracker>],
         borders: Option<&Borders>,
     ) -> Vec<bool> {
-        self.record_host_fill(arrays.iter().copied());
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;

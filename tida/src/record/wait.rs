@@ -11,7 +11,7 @@ use crate::backend::{Waits, looks_for};
 use crate::error::{Error, ErrorKind};
 use crate::launch::capture::Home;
 use crate::memory::node::Node;
-use crate::memory::tracker::Touch;
+use crate::memory::tracker::{Mode, Touch};
 use crate::run::streamed::Ended;
 
 /// Does what comes, in its order, until nobody can send any more. With `looks` it looks for it a while before it
@@ -204,7 +204,6 @@ impl Core {
     #[track_caller]
     pub fn wait_in_place(self: &Arc<Core>, touches: &[Touch], brings: bool) -> Result<(), Error> {
         outside_kernels("access an array on the host")?;
-        self.record_host_fill(touches.iter().filter(|touch| touch.mode.sees_ghosts()).map(|touch| &touch.tracker));
         let mut nodes = Vec::new();
         {
             let mut recorder = lock(&self.recorder);
@@ -233,6 +232,9 @@ impl Core {
         let read = touches.iter().filter(|touch| touch.mode.reads());
         if let Some(error) = Error::earliest(read.filter_map(|touch| touch.tracker.failure(touch.region))) {
             return Err(error.told());
+        }
+        for (touch, device) in touches.iter().filter(|touch| touch.mode != Mode::Look).zip(self.device.iter().cycle()) {
+            touch.tracker.storage().fill_owed_on_host(device);
         }
         touches.iter().filter(|touch| touch.mode.writes()).for_each(|touch| touch.tracker.overwritten(touch.region));
         Ok(())

@@ -92,6 +92,7 @@ impl Regional {
         storage: &Arc<Storage>,
         fixed: bool,
     ) -> Result<(), Error> {
+        storage.fill_owed_on_host(device);
         storage.materialize_ghosts_now(device)?;
         let (plan, sides) = (self.plan(), storage.sides());
         // Values that are made of others on both sides, or nothing on the device: all of it on the host.

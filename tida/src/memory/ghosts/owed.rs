@@ -1,7 +1,8 @@
-//! Ghosts on a device that are filled once someone reads them. A sweep that can reads the cells instead whose values
-//! they are to have.
+//! Ghosts that are filled once someone reads them. On a device, a sweep that can reads the cells instead whose values
+//! they are to have. On the host, chains of planes leave ghosts to who touches the array next.
 
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tida_kernels::plan::fuse::Face;
@@ -14,7 +15,7 @@ use super::planes::{FaceKinds, Planar};
 use super::regions::Regional;
 use crate::backend::Event;
 use crate::device::core::DeviceCore;
-use crate::device::timeline::{Label, SpanKind};
+use crate::device::timeline::{Label, SpanKind, host_span};
 use crate::error::Error;
 use crate::grid::GridBox;
 use crate::memory::node::Queue;
@@ -31,10 +32,14 @@ pub(crate) struct Owed {
     recorded: &'static Location<'static>,
 }
 
-/// What is known of the ghosts of an array on the device. It changes in the order in which commands are put into
-/// streams.
+/// What is known of the ghosts of an array that no one has needed so far. On the device it changes in the order in
+/// which commands are put into streams.
 #[derive(Debug, Default)]
-pub(crate) struct DeviceGhosts(Mutex<State>);
+pub(crate) struct OwedGhosts {
+    state: Mutex<State>,
+    /// The host lacks ghosts too; others look here first.
+    on_host: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -43,6 +48,8 @@ struct State {
     strips: Option<(usize, Arc<dyn Event>)>,
     /// A fill, and its stream, while it may be under way: work that reads the array alone is not ordered with it.
     coming: Option<(usize, Arc<dyn Event>)>,
+    /// A fill on the host: a chain of planes has filled the ghosts that it needed, in its windows.
+    on_host: Option<(Arc<Regional>, &'static Location<'static>)>,
     /// What the fills use: as long as the array's memory is there.
     #[allow(dead_code)] // held
     copies: Option<Arc<DeviceCopies>>,
@@ -93,9 +100,9 @@ impl Owed {
     }
 }
 
-impl DeviceGhosts {
+impl OwedGhosts {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,7 +110,7 @@ impl Storage {
     /// Leaves a fill of the array's ghosts on the device to who reads them. The caller keeps other work away until its
     /// place in the order of commands.
     pub(crate) fn owe_ghosts(&self, owed: &Arc<Owed>) {
-        let mut state = self.device_ghosts().lock();
+        let mut state = self.owed().lock();
         (state.owed, state.strips, state.coming) = (Some(owed.clone()), None, None);
     }
 
@@ -115,18 +122,51 @@ impl Storage {
         let event = queue.device.backend().mark(queue.stream)?;
         queue.device.backend().flush(queue.stream)?;
         self.owe_ghosts(owed);
-        self.device_ghosts().lock().strips = Some((queue.stream, event));
+        self.owed().lock().strips = Some((queue.stream, event));
         Ok(())
+    }
+
+    /// Leaves a fill of the array's ghosts on the host, which has the newest values of all regions, to who touches the
+    /// array next; or to nobody. The caller keeps other work away.
+    pub(crate) fn owe_ghosts_on_host(&self, fill: Option<(&Arc<Regional>, &'static Location<'static>)>) {
+        let mut state = self.owed().lock();
+        state.on_host = fill.map(|(ghosts, recorded)| (ghosts.clone(), recorded));
+        self.owed().on_host.store(fill.is_some(), Ordering::Release);
+    }
+
+    /// Whether the host's ghosts are owed.
+    pub(crate) fn owes_on_host(&self) -> bool {
+        self.owed().on_host.load(Ordering::Acquire)
+    }
+
+    /// Does the fill that is owed on the host. All that touch the array come after this, but for chains of planes and
+    /// those that read its cells where they are.
+    pub(crate) fn fill_owed_on_host(&self, device: &DeviceCore) {
+        if !self.owes_on_host() {
+            return;
+        }
+        // Who comes meanwhile waits until it is done.
+        let mut state = self.owed().lock();
+        if let Some((ghosts, recorded)) = state.on_host.take() {
+            let label = Label { name: "fill_ghosts", recorded };
+            host_span(device.timeline.as_deref(), label, || {
+                self.unpack_all();
+                (0..self.regions()).for_each(|region| self.touch_host(region));
+                // SAFETY: it is the fill of this array. Whoever writes it has been here before, so nobody does.
+                unsafe { ghosts.fill_apart(self) };
+            });
+        }
+        self.owed().on_host.store(false, Ordering::Release);
     }
 
     /// The ghosts that are owed.
     pub(crate) fn owed_ghosts(&self) -> Option<Arc<Owed>> {
-        self.device_ghosts().lock().owed.clone()
+        self.owed().lock().owed.clone()
     }
 
     /// The ghosts that are owed, if any are; nothing while a fill may be under way.
     pub(crate) fn settled_ghosts(&self) -> Option<Option<Arc<Owed>>> {
-        let mut state = self.device_ghosts().lock();
+        let mut state = self.owed().lock();
         if state.coming.as_ref().is_some_and(|(_, event)| event.is_done()) {
             state.coming = None;
         }
@@ -135,7 +175,7 @@ impl Storage {
 
     /// No one is to read the array's ghosts before all of them are filled again. The caller keeps other work away.
     pub(crate) fn forget_ghosts(&self) {
-        let mut state = self.device_ghosts().lock();
+        let mut state = self.owed().lock();
         (state.owed, state.coming) = (None, None);
     }
 
@@ -145,7 +185,7 @@ impl Storage {
     /// # Errors
     /// Memory that the device does not have, no compiler, or a launch that failed.
     pub(crate) fn materialize_ghosts(&self, device: &DeviceCore, stream: usize) -> Result<(), Error> {
-        let mut state = self.device_ghosts().lock();
+        let mut state = self.owed().lock();
         let backend = device.backend();
         if let Some(owed) = state.owed.clone() {
             // Who launches may have been told of cells alone, which do not wait for strips.
@@ -175,12 +215,12 @@ impl Storage {
     /// # Errors
     /// As [`Storage::materialize_ghosts`], and what the device says of it.
     pub(crate) fn materialize_ghosts_now(&self, device: &DeviceCore) -> Result<(), Error> {
-        if self.device_ghosts().lock().owed.is_some() {
+        if self.owed().lock().owed.is_some() {
             let stream = device.any_stream();
             self.materialize_ghosts(device, stream)?;
             return device.backend().record(stream)?.finish();
         }
-        let coming = self.device_ghosts().lock().coming.clone();
+        let coming = self.owed().lock().coming.clone();
         coming.map_or(Ok(()), |(_, event)| event.finish())
     }
 }

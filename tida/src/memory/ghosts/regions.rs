@@ -22,6 +22,7 @@ use super::planes::{FaceKinds, face_kinds};
 use crate::device::core::DeviceCore;
 use crate::error::Error;
 use crate::grid::GridBox;
+use crate::parallel;
 
 /// Something that is made when it is first needed.
 pub(super) type Lazy<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send + Sync>>;
@@ -191,6 +192,21 @@ impl Regional {
         }
         // SAFETY: the caller's promise.
         unsafe { OnHost::new(&self.plan, storage) }.fill(which);
+    }
+
+    /// Fills all ghosts in the host's memory, on threads of their own: those of the pool might turn to work that waits
+    /// for this.
+    ///
+    /// # Safety
+    /// The storage is that of an array of this geometry. No one else touches its ghosts, or writes its cells.
+    pub(super) unsafe fn fill_apart(&self, storage: &Storage) {
+        // SAFETY: the caller's promise.
+        let host = unsafe { OnHost::new(&self.plan, storage) };
+        for copies in self.plan.phases.iter().flat_map(|phase| [&phase.moving, &phase.fixed]) {
+            let cells: usize = copies.iter().map(|copy| copy.cells.cells()).sum();
+            parallel::apart(copies, cells * self.element.bytes(), &|copy| host.copy(copy));
+        }
+        storage.filled(false);
     }
 
     /// Sets the ghosts of fixed value of a region in the host's memory.

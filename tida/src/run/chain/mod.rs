@@ -68,9 +68,6 @@ pub(crate) struct Chain {
     pub arrays: Vec<Arc<Tracker>>,
     /// Each array that is read as a whole, and is on the device while the others come and go.
     pub wholes: Vec<Arc<Tracker>>,
-    /// Numbers of the arrays whose ghosts beyond ends that belong together are filled, but not on the host: chains
-    /// before this one had no need of them there. With the number of that fill ([`Tracker::due`]).
-    pub due: SmallVec<[(usize, u64); 4]>,
     /// Room on a device, which chains share: one of them runs at a time.
     pub room: Option<Arc<Reservation>>,
     /// Numbers of the arrays that no one looks at afterwards.
@@ -158,7 +155,6 @@ impl Chain {
         let known = self.arrays.iter().position(|other| Arc::ptr_eq(other, tracker));
         known.unwrap_or_else(|| {
             let number = self.arrays.len();
-            self.due.extend(tracker.due().filter(|_| tracker.is_ring()).map(|fill| (number, fill)));
             self.arrays.push(tracker.clone());
             number
         })
@@ -349,7 +345,10 @@ pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Err
 fn find_arrays(device: &Arc<DeviceCore>, chain: &Chain) -> Result<(), Error> {
     let storages = || chain.arrays.iter().map(|tracker| tracker.storage());
     if chain.kind != Kind::Planes {
-        storages().for_each(|storage| storage.unpack_all());
+        storages().for_each(|storage| {
+            storage.fill_owed_on_host(device);
+            storage.unpack_all();
+        });
     }
     bring_wholes(device, chain)?;
     for storage in storages().filter(|_| chain.kind != Kind::Arriving) {

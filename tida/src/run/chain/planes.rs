@@ -11,7 +11,7 @@ use super::link::{Packing, Packs};
 use super::operations::{OpWork, merged, row_lanes};
 use super::outcome::failed;
 use super::ring::{Piece, Rolling, Through, Window};
-use super::segments::{Segment, ring_fill, scaled, segments};
+use super::segments::{Segment, scaled, segments};
 use super::streams::{DOWN, RUN, Streams, UP};
 use super::{Chain, Link};
 use crate::backend::{Lane, PACKS};
@@ -42,16 +42,13 @@ pub(super) fn run(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result
     let planars = planars.collect::<Result<Vec<_>, Error>>()?;
     let mut before: Vec<u64> = chain.arrays.iter().map(|tracker| written(tracker)).collect();
     let mut segments_run = || {
-        let mut due = vec![false; planars.len()];
-        for (array, fill) in &chain.due {
-            due[*array] = !chain.arrays[*array].is_filled(*fill);
-        }
         let room = room(device, chain).0;
         for segment in segments(chain, &planars) {
             for part in fitting((device, room), chain, &planars, segment, results) {
-                run_segment((device, chain, &planars), &part, &mut due, &mut before, results)?;
+                run_segment((device, chain, &planars), &part, &mut before, results)?;
             }
         }
+        forget_ghosts(chain);
         Ok(())
     };
     let Err(error) = segments_run() else { return Ok(()) };
@@ -63,6 +60,17 @@ pub(super) fn run(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result
         }
     }
     Ok(())
+}
+
+/// Forgets the ghosts that the host is owed of arrays whose cells the chain has written since they were filled, and of
+/// those that no one looks at afterwards.
+fn forget_ghosts(chain: &Chain) {
+    for (number, tracker) in chain.arrays.iter().enumerate() {
+        let last = chain.links.iter().rev().find(|link| link.writes(number));
+        if chain.is_discarded(number) || last.is_some_and(|link| link.filled().is_none()) {
+            tracker.storage().owe_ghosts_on_host(None);
+        }
+    }
 }
 
 /// Writes to the file of an array so far; 0 without one.
@@ -115,37 +123,28 @@ fn boxes_of(chain: &Chain, segment: &Segment) -> Vec<Vec<GridBox<4>>> {
     chain.links.iter().enumerate().map(boxes).collect()
 }
 
-/// Runs a segment to its end. `due` says of each array whether ghosts at its ends were filled on the unwrapped axis
-/// alone, `before` how many writes to its file left it whole.
+/// Runs a segment to its end. `before` says of each array how many writes to its file left it whole.
 fn run_segment(
     (device, chain, planars): (&Arc<DeviceCore>, &Chain, &[&Arc<Planar>]),
     segment: &Segment,
-    due: &mut [bool],
     before: &mut [u64],
     results: &mut [Result<(), Error>],
 ) -> Result<(), Error> {
     for number in segment.links.clone().filter(|number| results[*number].is_ok()) {
         let link = &chain.links[number];
-        if let Some(array) = ring_fill(link, planars) {
-            due[array] = true;
-        }
         fix_ghosts(link, chain, planars)?;
         if let Some((array, _)) = link.filled() {
-            before[array] = written(&chain.arrays[array]);
+            let (tracker, regional) = (&chain.arrays[array], &planars[array].regional);
+            before[array] = written(tracker);
+            // Those between regions are of no use in a file.
+            if tracker.storage().backing().is_none() && (tracker.boxes().len() > 1 || tracker.is_ring()) {
+                tracker.storage().owe_ghosts_on_host(Some((regional, link.node.recorded)));
+            }
         }
     }
     if segment.period.is_none() {
-        for (array, due) in due.iter_mut().enumerate().filter(|(_, due)| **due) {
-            let storage = touched(chain, planars, array);
-            storage.unpack_all();
-            // SAFETY: the graph runs this only when no work conflicts with any node of the chain, and no other segment
-            // runs.
-            unsafe { planars[array].regional.fill_on_host(storage, Which::All) };
-            *due = false;
-            // It may be that of the chain before; one of this chain has another number since.
-            let fill = chain.due.iter().find(|(known, _)| *known == array);
-            fill.into_iter().for_each(|(_, fill)| chain.arrays[array].set_filled(*fill));
-        }
+        // Ghosts between regions are cells here.
+        chain.arrays.iter().filter(|tracker| tracker.is_ring()).for_each(|of| of.storage().fill_owed_on_host(device));
     }
     let windows = Windows::prepare(device, chain, planars, segment, results)?;
     windows.map_or(Ok(()), |windows| windows.run(device, results))
