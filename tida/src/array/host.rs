@@ -54,7 +54,7 @@ impl<T: Element, const D: usize> TileArray<T, D> {
         }
         let mut nodes = Vec::new();
         tracker.pending(None, true, &mut nodes);
-        nodes.iter().any(|node| node.on_device && !node.is_finished()) || storage.on_device().into_iter().all(|is| is)
+        nodes.iter().any(|node| node.on_device && !node.is_finished()) || storage.count_on_device() == storage.regions()
     }
 
     /// The valid values of a box, row-major. Waits for recorded work that they need.

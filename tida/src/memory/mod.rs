@@ -5,6 +5,7 @@ pub(crate) mod ages;
 pub(crate) mod backing;
 pub(crate) mod bridge;
 pub(crate) mod coding;
+mod coherence;
 pub(crate) mod copies;
 pub(crate) mod element;
 pub(crate) mod ghosts;

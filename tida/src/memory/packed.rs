@@ -7,8 +7,7 @@
 //! [`Storage::unpack`] before it looks, by way of [`Storage::to_host`] and [`Storage::to_device`].
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tida_kernels::frames::{self, VALUES, Word};
 
@@ -62,17 +61,9 @@ pub(crate) struct Guess {
     pub is_known: bool,
 }
 
-/// What of an array lies packed on the host.
+/// What frames of an array keep on the host that had no room in their slots, by region: four bytes for each 4 KiB.
 #[derive(Debug, Default)]
-pub(crate) struct Packed {
-    any: AtomicBool,
-    /// By region: chunks by their first byte.
-    chunks: Mutex<Vec<BTreeMap<usize, Chunk>>>,
-    /// By region: four bytes for each 4 KiB, which frames keep there that had no room in their slots.
-    apart: Mutex<Vec<Option<Arc<HostBlock>>>>,
-    /// All of the host's ghosts of fixed value have it.
-    fixed: AtomicBool,
-}
+pub(crate) struct Apart(Mutex<Vec<Option<Arc<HostBlock>>>>);
 
 /// Bytes of the smallest frame.
 pub(crate) const LEAST_FRAME: usize = VALUES * 4;
@@ -81,47 +72,26 @@ const SAMPLES: usize = 32;
 /// Slots are multiples of so many bytes.
 const SLOT: usize = 128;
 
-impl Packed {
-    fn lock(&self) -> MutexGuard<'_, Vec<BTreeMap<usize, Chunk>>> {
-        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Storage {
     /// Whether planes of some region lie packed on the host.
     pub(crate) fn is_packed(&self) -> bool {
-        self.packed().any.load(Ordering::Acquire)
+        self.packs() && self.with_table(|table| table.is_packed())
     }
 
     /// Says how a plane of a component lies in a region's memory from now on, that starts at byte `at`.
     pub(crate) fn set_packed(&self, region: usize, at: usize, chunk: Option<Chunk>) {
-        if chunk.is_none() && !self.is_packed() {
-            return;
-        }
-        let mut all = self.packed().lock();
-        all.resize_with(self.regions(), BTreeMap::new);
-        let Some(chunks) = all.get_mut(region) else { return };
-        match chunk {
-            Some(chunk) => {
-                chunks.insert(at, chunk);
-                self.packed().any.store(true, Ordering::Release);
-            }
-            None => drop(chunks.remove(&at)),
-        }
+        self.with_table(|table| table.set_packed(region, at, chunk));
     }
 
     /// How it lies there.
     pub(crate) fn packed_at(&self, region: usize, at: usize) -> Option<Chunk> {
-        if !self.is_packed() {
-            return None;
-        }
-        self.packed().lock().get(region)?.get(&at).copied()
+        self.with_table(|table| table.packed_at(region, at))
     }
 
     /// Where frames of a region keep their first four bytes that had no room in their slots, and how many bytes there
     /// are for them: those of a plane that starts at byte `at` lie from `at / 4096 * 4` on.
     pub(crate) fn apart(&self, backend: &Arc<dyn Backend>, region: usize) -> (*mut u8, usize) {
-        let mut all = self.packed().apart.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.apart_of().0.lock().unwrap_or_else(PoisonError::into_inner);
         all.resize_with(self.regions(), || None);
         // Large enough to be pinned.
         let bytes = ((self.bytes(region) / LEAST_FRAME + 2) * 4).max(1 << 16);
@@ -131,23 +101,29 @@ impl Storage {
 
     /// Whether the host's ghosts of fixed value are known to have it.
     pub(crate) fn has_fixed_ghosts(&self) -> bool {
-        self.packed().fixed.load(Ordering::Relaxed)
+        self.with_table(|table| table.fixed)
     }
 
     /// Says whether they are from now on.
     pub(crate) fn set_fixed_ghosts(&self, are_there: bool) {
-        self.packed().fixed.store(are_there, Ordering::Relaxed);
+        self.with_table(|table| table.fixed = are_there);
     }
 
     /// Unpacks what lies packed of a region on the host. Nobody writes it meanwhile.
     pub(crate) fn unpack(&self, region: usize) {
-        if !self.is_packed() {
+        if !self.packs() {
             return;
         }
-        let mut all = self.packed().lock();
-        let Some(chunks) = all.get_mut(region).map(std::mem::take) else { return };
+        // Who comes meanwhile waits until it is done.
+        self.with_table(|table| self.unpack_chunks(region, table.take_packed(region)));
+    }
+
+    fn unpack_chunks(&self, region: usize, chunks: BTreeMap<usize, Chunk>) {
+        if chunks.is_empty() {
+            return;
+        }
         let (base, bytes) = (Shared::new(self.base(region)), self.bytes(region));
-        let apart = self.packed().apart.lock().unwrap_or_else(PoisonError::into_inner).get(region).cloned().flatten();
+        let apart = self.apart_of().0.lock().unwrap_or_else(PoisonError::into_inner).get(region).cloned().flatten();
         let one = |(at, chunk): &(usize, Chunk)| {
             let (at, chunk) = (*at, *chunk);
             // SAFETY: chunks lie in the region and do not overlap; the caller keeps all others away.
@@ -176,10 +152,6 @@ impl Storage {
         let chunks: Vec<(usize, Chunk)> = chunks.into_iter().filter(inside).collect();
         let packed: usize = chunks.iter().map(|(_, chunk)| chunk.values * chunk.size).sum();
         parallel::apart(&chunks, packed, &one);
-        // Who asks next need not take the lock.
-        if all.iter().all(BTreeMap::is_empty) {
-            self.packed().any.store(false, Ordering::Release);
-        }
     }
 
     /// The same for all regions.

@@ -1,4 +1,5 @@
-//! Where the newest values of an array's regions are: on the host, on the device, or both.
+//! The device's memory of an array, and how its regions come there and go home. Which copies are the newest is in a
+//! table (`coherence.rs`).
 //!
 //! A region moves as a whole, ghosts and padding included. Who calls holds the region by the graph: no one else writes
 //! it, and what the host touches the device does not touch meanwhile.
@@ -8,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use smallvec::SmallVec;
 
+use super::coherence::Coherence;
 use super::node::Queue;
 use super::row::Piece;
 use super::storage::Storage;
@@ -28,8 +30,10 @@ pub(crate) struct Residence {
 #[derive(Debug, Default)]
 struct State {
     memory: Option<Arc<Memory>>,
+    /// Which copies of its regions are the newest.
+    table: Coherence,
     /// One entry a region, once there is memory.
-    regions: Vec<Region>,
+    arrivals: Vec<Arrival>,
     pins: Pins,
     /// Its part of the device's memory, once all of it is to be there.
     reserved: Option<Arc<Reservation>>,
@@ -50,35 +54,14 @@ struct Pins {
     tried: Vec<bool>,
 }
 
-#[derive(Clone, Debug)]
-struct Region {
-    newest: Newest,
-    /// The last work that wrote it ran on the device.
-    by_device: bool,
+/// How a region came to the device last.
+#[derive(Clone, Debug, Default)]
+struct Arrival {
     /// The copy that brought it to the device, and its stream, while it may be under way.
-    arriving: Option<(usize, Arc<dyn Event>)>,
-    /// Of an array in a row: its ghosts between regions were filled on the device, and are not on the host.
-    ghosts_away: bool,
+    mark: Option<(usize, Arc<dyn Event>)>,
     /// What has set its ghosts of fixed value.
     #[allow(dead_code)] // held
     fixing: Option<Arc<DeviceCopies>>,
-}
-
-/// Where a region's newest values are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Newest {
-    /// Zeros since the start: the host's memory holds them, the device's not yet.
-    Zeros,
-    Host,
-    Device,
-    Both,
-}
-
-impl Newest {
-    /// Whether the device has them.
-    fn is_on_device(self) -> bool {
-        matches!(self, Newest::Device | Newest::Both)
-    }
 }
 
 /// Where a region's newest values are, for who reads or changes some of them.
@@ -91,11 +74,7 @@ pub(super) struct Held {
 /// Blocks of the host of at least this many bytes are pinned for copies.
 const WORTH_PINNING: usize = 1 << 18;
 
-impl Region {
-    fn untouched() -> Region {
-        Region { newest: Newest::Zeros, by_device: false, arriving: None, ghosts_away: false, fixing: None }
-    }
-
+impl Arrival {
     /// Lets its pieces in the device's memory become zero, by commands of `queue`.
     ///
     /// # Safety
@@ -106,12 +85,12 @@ impl Region {
             // SAFETY: the caller's promise.
             unsafe { backend.zero(queue.stream, memory, piece.device, piece.bytes)? };
         }
-        self.arrives(queue)
+        self.marked(queue)
     }
 
     /// Says that the last command of `queue` brings it.
-    fn arrives(&mut self, queue: &Queue<'_>) -> Result<(), Error> {
-        self.arriving = Some((queue.stream, queue.device.backend().mark(queue.stream)?));
+    fn marked(&mut self, queue: &Queue<'_>) -> Result<(), Error> {
+        self.mark = Some((queue.stream, queue.device.backend().mark(queue.stream)?));
         Ok(())
     }
 }
@@ -142,6 +121,21 @@ impl Drop for Kept {
 }
 
 impl Storage {
+    /// Asks the table which copies of the regions are the newest, or tells it.
+    pub(super) fn with_table<T>(&self, f: impl FnOnce(&mut Coherence) -> T) -> T {
+        f(&mut self.residence().lock().table)
+    }
+
+    /// Says that the host may have written a region: it may hold more than zeros.
+    pub(crate) fn touch_host(&self, region: usize) {
+        self.with_table(|table| table.touched(region));
+    }
+
+    /// Whether it may.
+    pub(crate) fn host_touched(&self, region: usize) -> bool {
+        self.with_table(|table| table.is_touched(region))
+    }
+
     /// The device's memory of this array: all regions, each at its [`Storage::offset`].
     ///
     /// # Errors
@@ -154,12 +148,12 @@ impl Storage {
     /// That memory, if it has the newest values of all regions, and nothing may be under way that brings them.
     pub(crate) fn settled_memory(&self) -> Option<Arc<Memory>> {
         let mut state = self.residence().lock();
-        let State { memory, regions, .. } = &mut *state;
-        let settled = regions.iter_mut().all(|region| {
-            if region.arriving.as_ref().is_some_and(|(_, event)| event.is_done()) {
-                region.arriving = None;
+        let State { memory, table, arrivals, .. } = &mut *state;
+        let settled = arrivals.iter_mut().enumerate().all(|(region, Arrival { mark, .. })| {
+            if mark.as_ref().is_some_and(|(_, event)| event.is_done()) {
+                *mark = None;
             }
-            region.newest.is_on_device() && region.arriving.is_none()
+            table.is_on_device(region) && mark.is_none()
         });
         memory.clone().filter(|_| settled)
     }
@@ -179,8 +173,7 @@ impl Storage {
             }
         };
         let memory = Arc::new(device.allocate(Purpose::Arrays, bytes, Some(reserved))?);
-        // What the host has not touched since the start is zero on both sides.
-        state.regions.resize(self.regions(), Region::untouched());
+        state.arrivals.resize(self.regions(), Arrival::default());
         state.memory = Some(memory.clone());
         Ok(memory)
     }
@@ -202,19 +195,20 @@ impl Storage {
         let memory = self.memory_in(state, device)?;
         let (pieces, base) = (self.pieces(region, false), self.base(region));
         let bytes = pieces.iter().map(|piece| piece.bytes).sum();
-        let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
+        let State { table, arrivals, pins, .. } = state;
+        let Some(arrival) = arrivals.get_mut(region) else { return Ok(()) };
         if bytes == 0 {
             return Ok(());
         }
-        if place.newest.is_on_device() {
+        if table.is_on_device(region) {
             // Work on other cells of the region is not ordered with what brought it here, even if that wrote it too.
-            match &place.arriving {
+            match &arrival.mark {
                 // Nobody has to ask again.
-                Some((_, event)) if event.is_done() => place.arriving = None,
+                Some((_, event)) if event.is_done() => arrival.mark = None,
                 Some((other, event)) if other != stream => device.wait(*stream, &**event)?,
                 _ => {}
             }
-        } else if self.has_values(region, place.newest) {
+        } else if table.has_to_come(region) {
             device.counts.upload(bytes);
             let copy = || {
                 pieces.iter().try_for_each(|piece| {
@@ -228,28 +222,21 @@ impl Storage {
                 // SAFETY: as for the copy, which no command of another stream comes before: the region is not here.
                 Some(backing) => unsafe { self.upload_staged(device, (region, backing), &memory, &pieces)? },
                 None => {
-                    self.pin_in(&mut state.pins, backend, region);
+                    self.pin_in(pins, backend, region);
                     device.timed(SpanKind::H2d, format_args!("R{region}"), *stream, bytes, copy)?;
                 }
             }
-            place.arrives(queue)?;
-            place.newest = Newest::Both;
+            arrival.marked(queue)?;
+            table.came(region);
         } else {
             // SAFETY: the array's memory has the region there; the graph keeps others away.
-            unsafe { place.zero(queue, &memory, &pieces)? };
-            place.newest = Newest::Both;
+            unsafe { arrival.zero(queue, &memory, &pieces)? };
+            table.came(region);
         }
         if write {
-            place.newest = Newest::Device;
-            place.by_device = true;
-            self.set_fixed_ghosts(false);
+            table.written_on_device(region);
         }
         Ok(())
-    }
-
-    /// Whether the host alone has values of a region that are not zero.
-    fn has_values(&self, region: usize, newest: Newest) -> bool {
-        newest == Newest::Host || (newest == Newest::Zeros && self.host_touched(region))
     }
 
     /// Makes the device's copy of a region the only one, for commands of `queue` that follow, with zeros instead of the
@@ -268,21 +255,19 @@ impl Storage {
     ) -> Result<(), Error> {
         let mut state = self.residence().lock();
         let memory = self.memory_in(&mut state, queue.device)?;
-        let Some(place) = state.regions.get_mut(region) else { return Ok(()) };
-        if !self.has_values(region, place.newest) {
-            return Ok(());
-        }
+        let State { table, arrivals, .. } = &mut *state;
+        let Some(arrival) = arrivals.get_mut(region).filter(|_| table.has_to_come(region)) else { return Ok(()) };
         // SAFETY: the array's memory has the region there; the graph keeps others away.
-        unsafe { place.zero(queue, &memory, &self.pieces(region, false))? };
-        place.newest = Newest::Device;
+        unsafe { arrival.zero(queue, &memory, &self.pieces(region, false))? };
+        table.written_on_device(region);
         let mut site = ghosts.site(region, self.offset(region));
         site.cells = self.row().map_or(site.cells, |row| row.cells);
         let Some(copies) = ghosts.fix_on_device(queue.device, region, site)? else { return Ok(()) };
         // SAFETY: the copies are for a region of this layout, which lies where they were told; the rest is the caller's
         // promise. They are held until the host has had the region, so until they are done.
         unsafe { copies.run(queue.stream, &memory, &memory)? };
-        place.fixing = Some(Arc::new(copies));
-        place.arrives(queue)
+        arrival.fixing = Some(Arc::new(copies));
+        arrival.marked(queue)
     }
 
     /// Makes the host's copy of a region the only one, whatever it holds; nothing if the host has the newest values.
@@ -292,13 +277,12 @@ impl Storage {
     /// As [`Storage::to_host`] with `write`.
     pub(crate) unsafe fn replace_on_host(&self, region: usize) -> bool {
         let mut state = self.residence().lock();
-        let Some(place) = state.regions.get_mut(region) else { return false };
-        if place.newest != Newest::Device {
-            return false;
+        let alone = !state.table.is_on_host(region);
+        if alone {
+            state.table.written_on_host(region);
+            state.arrivals.get_mut(region).into_iter().for_each(|arrival| arrival.mark = None);
         }
-        (place.newest, place.by_device, place.arriving) = (Newest::Host, false, None);
-        self.touch_host(region);
-        true
+        alone
     }
 
     /// Lets no one bring what a region holds: it counts as zeros that nobody has touched.
@@ -306,36 +290,28 @@ impl Storage {
     /// # Safety
     /// As [`Storage::to_device`] with `write`.
     pub(crate) unsafe fn discard(&self, region: usize) {
-        let mut state = self.residence().lock();
-        self.forget_host(region);
-        self.set_fixed_ghosts(false);
-        if let Some(place) = state.regions.get_mut(region) {
-            (place.newest, place.by_device) = (Newest::Zeros, false);
-        }
+        self.with_table(|table| table.discarded(region));
     }
 
     /// Of each region, whether the device has its newest values; where both sides have them, whether the device made
     /// them.
     pub(super) fn sides(&self) -> Vec<bool> {
-        self.each(|region| region.newest == Newest::Device || (region.newest == Newest::Both && region.by_device))
+        self.each(Coherence::is_of_device)
     }
 
-    /// What `of` says of each region that has a place on the device, and `false` of others.
-    fn each(&self, of: impl Fn(&Region) -> bool) -> Vec<bool> {
-        let mut all: Vec<bool> = self.residence().lock().regions.iter().map(of).collect();
-        all.resize(self.regions(), false);
-        all
+    /// What the table says of each region.
+    fn each(&self, of: impl Fn(&Coherence, usize) -> bool) -> Vec<bool> {
+        self.with_table(|table| (0..self.regions()).map(|region| of(table, region)).collect())
     }
 
     /// The device's memory of the array, if it has any, and where the newest values of these regions are.
     pub(super) fn held(&self, regions: impl Iterator<Item = usize>) -> (Option<Arc<Memory>>, Vec<Held>) {
         let state = self.residence().lock();
-        let held = regions.map(|region| {
-            let newest = state.regions.get(region).map_or(Newest::Host, |region| region.newest);
-            Held { is_on_host: newest != Newest::Device, is_on_device: newest.is_on_device() }
-        });
-        let held = held.collect();
-        (state.memory.clone(), held)
+        let of = |region| Held {
+            is_on_host: state.table.is_on_host(region),
+            is_on_device: state.table.is_on_device(region),
+        };
+        (state.memory.clone(), regions.map(of).collect())
     }
 
     /// Runs `f` on the device's memory of the array, which has the newest values of these regions and keeps them
@@ -346,50 +322,45 @@ impl Storage {
         f: impl FnOnce(&Arc<Memory>) -> T,
     ) -> Option<T> {
         let state = self.residence().lock();
-        let is_there = |region: usize| state.regions.get(region).is_some_and(|of| of.newest.is_on_device());
-        let memory = state.memory.as_ref().filter(|_| regions.all(is_there))?;
+        let memory = state.memory.as_ref().filter(|_| regions.all(|region| state.table.is_on_device(region)))?;
         Some(f(memory))
     }
 
     /// Bytes of the regions whose newest values the host alone has.
     pub(crate) fn bytes_to_bring(&self) -> usize {
-        let state = self.residence().lock();
-        let newest = |region: usize| state.regions.get(region).map_or(Newest::Zeros, |region| region.newest);
-        let on_host = |region: &usize| self.has_values(*region, newest(*region));
-        (0..self.regions()).filter(on_host).map(|region| self.bytes(region)).sum()
+        let comes = self.each(Coherence::has_to_come).into_iter().enumerate().filter(|(_, comes)| *comes);
+        comes.map(|(region, _)| self.bytes(region)).sum()
     }
 
-    /// Of each region, whether the device's memory has its newest values. All work on the array has finished.
-    pub(crate) fn on_device(&self) -> Vec<bool> {
-        self.each(|region| region.newest.is_on_device())
+    /// Whether the device's memory has the newest values of a region. All work on it has finished.
+    pub(crate) fn is_on_device(&self, region: usize) -> bool {
+        self.with_table(|table| table.is_on_device(region))
+    }
+
+    /// Of how many regions it has.
+    pub(crate) fn count_on_device(&self) -> usize {
+        self.each(Coherence::is_on_device).into_iter().filter(|is| *is).count()
     }
 
     /// Of each region, whether work on the device would find it there without a copy over the link.
     pub(crate) fn is_there(&self) -> Vec<bool> {
-        let state = self.residence().lock();
-        let newest = |region: usize| state.regions.get(region).map_or(Newest::Zeros, |region| region.newest);
-        let is_there = |region: usize| newest(region).is_on_device() || !self.has_values(region, newest(region));
-        (0..self.regions()).map(is_there).collect()
+        self.each(|table, region| !table.has_to_come(region))
     }
 
     /// Says that the device's memory has the newest values of all regions: new ones if they were `written`, which the
     /// host has too if it was `told`. All work on the array has finished.
     pub(crate) fn arrived(&self, written: bool, told: bool) {
         let mut state = self.residence().lock();
-        for region in &mut state.regions {
-            region.newest = match region.newest {
-                Newest::Device if !written => Newest::Device,
-                _ if written && !told => Newest::Device,
-                _ => Newest::Both,
-            };
-            region.by_device |= written;
-            region.arriving = None;
-        }
+        state.table.arrived(self.regions(), written, told);
+        state.arrivals.iter_mut().for_each(|arrival| arrival.mark = None);
     }
 
     /// Says where ghosts between regions were filled: on the device, or on the host. The caller keeps other work away.
     pub(crate) fn filled(&self, on_device: bool) {
-        self.residence().lock().regions.iter_mut().for_each(|region| region.ghosts_away = on_device);
+        let mut state = self.residence().lock();
+        if state.memory.is_some() {
+            state.table.ghosts_filled(self.regions(), on_device);
+        }
     }
 
     /// Pins a region's block on the host if that is worth it and was not tried before.
@@ -491,7 +462,8 @@ impl Storage {
         if state.memory.take().is_some() {
             device.counts.eviction();
         }
-        state.regions.clear();
+        state.table.left();
+        state.arrivals.clear();
         Ok(())
     }
 
@@ -504,9 +476,6 @@ impl Storage {
     /// A copy that failed.
     pub(crate) unsafe fn to_host(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
         self.unpack(region);
-        if write {
-            self.set_fixed_ghosts(false);
-        }
         // SAFETY: the caller's promise.
         unsafe { self.fetch(device, region, write) }
     }
@@ -517,33 +486,28 @@ impl Storage {
     /// As [`Storage::to_host`].
     unsafe fn fetch(&self, device: &DeviceCore, region: usize, write: bool) -> Result<(), Error> {
         self.materialize_ghosts_now(device)?;
-        if write {
-            self.touch_host(region);
-        }
         let mut state = self.residence().lock();
-        let Some(memory) = state.memory.clone() else { return Ok(()) };
-        let State { regions, pins, .. } = &mut *state;
-        let Some(place) = regions.get_mut(region) else { return Ok(()) };
-        if place.newest == Newest::Device && self.bytes(region) > 0 {
+        let State { memory, table, arrivals, pins, .. } = &mut *state;
+        if let Some(memory) = memory.as_ref().filter(|_| !table.is_on_host(region)) {
             self.pin_in(pins, device.backend(), region);
             let base = self.base(region);
-            // Older than the cells on the device, they are to stay as they are once they were brought.
-            let pieces = self.pieces(region, std::mem::take(&mut place.ghosts_away));
+            // Older than the cells on the device, ghosts are to stay as they are once they were brought.
+            let pieces = self.pieces(region, table.brings_ghosts(region));
             let taken = pieces.iter().map(|piece| (piece.device, base.wrapping_add(piece.host), piece.bytes));
             // SAFETY: both blocks have the bytes; the caller keeps all others away, but for neighbours of the region,
             // which may tear ghosts that are older than the cells then.
             unsafe {
                 match self.backing() {
-                    Some(backing) => self.download_staged(device, (region, backing), &memory, &pieces)?,
-                    None => device.download_named(format_args!("R{region}"), &memory, taken)?,
+                    Some(backing) => self.download_staged(device, (region, backing), memory, &pieces)?,
+                    None => device.download_named(format_args!("R{region}"), memory, taken)?,
                 }
             }
-            self.touch_host(region);
+            table.came_home(region);
+            arrivals.get_mut(region).into_iter().for_each(|arrival| arrival.mark = None);
         }
         if write {
-            (place.newest, place.by_device, place.arriving) = (Newest::Host, false, None);
-        } else if place.newest == Newest::Device {
-            (place.newest, place.arriving) = (Newest::Both, None);
+            table.written_on_host(region);
+            arrivals.get_mut(region).into_iter().for_each(|arrival| arrival.mark = None);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::backing::{Backing, Folder};
 use super::coding::{Coding, Saturation};
 use super::layout::WideLayout;
-use super::packed::Packed;
+use super::packed::Apart;
 use super::parts::LastCopies;
 use super::residence::Residence;
 use super::row::{Piece, Row};
@@ -33,7 +33,7 @@ pub(crate) struct Storage {
     /// The file that has the values in place of the host's memory, if there is one.
     backing: Option<Backing>,
     coding: Option<Arc<Coding>>,
-    packed: Packed,
+    apart_of_frames: Apart,
     last_copies: LastCopies,
     saturated: Saturated,
 }
@@ -54,8 +54,6 @@ struct Block {
     base: NonNull<u8>,
     /// Bytes used.
     bytes: usize,
-    /// The host may have written it.
-    touched: AtomicBool,
 }
 
 /// Where a block's addresses come from.
@@ -97,7 +95,7 @@ impl Storage {
             owed: OwedGhosts::default(),
             backing: None,
             coding: None,
-            packed: Packed::default(),
+            apart_of_frames: Apart::default(),
             last_copies: LastCopies::default(),
             saturated: Saturated::default(),
         };
@@ -285,22 +283,8 @@ impl Storage {
         self.row.as_ref().map_or(apart, |row| row.bytes().max(apart))
     }
 
-    /// Says that the host may have written a region: it may hold more than zeros.
-    pub(crate) fn touch_host(&self, region: usize) {
-        self.blocks[region].touched.store(true, Ordering::Relaxed);
-    }
-
-    /// Says that what the host has written of a region is not needed.
-    pub(crate) fn forget_host(&self, region: usize) {
-        self.blocks[region].touched.store(false, Ordering::Relaxed);
-    }
-
-    pub(crate) fn host_touched(&self, region: usize) -> bool {
-        self.blocks[region].touched.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn packed(&self) -> &Packed {
-        &self.packed
+    pub(super) fn apart_of(&self) -> &Apart {
+        &self.apart_of_frames
     }
 
     pub(super) fn last_copies(&self) -> &LastCopies {
@@ -343,7 +327,7 @@ impl Block {
     /// them: whoever takes them for memory is stopped, and does not meet what belongs to others.
     fn elsewhere(bytes: usize) -> Option<Block> {
         let (given, base) = reserved(bytes)?;
-        Some(Block { given, base, bytes, touched: AtomicBool::new(false) })
+        Some(Block { given, base, bytes })
     }
 
     /// Zeroed memory. The allocator's own zeroed pages are used, which cost nothing until touched: that path takes
@@ -351,7 +335,7 @@ impl Block {
     fn new(bytes: usize, stagger: usize) -> Option<Block> {
         if bytes == 0 {
             let base = NonNull::<Line>::dangling().cast();
-            return Some(Block { given: Given::Nothing, base, bytes, touched: AtomicBool::new(false) });
+            return Some(Block { given: Given::Nothing, base, bytes });
         }
         // The page of the last byte is the block's alone too: pages are pinned as a whole, and a copy of whoever else
         // would have a part in one fails.
@@ -370,7 +354,7 @@ impl Block {
             // SAFETY: these bytes belong to the allocation.
             unsafe { ask_for_huge_pages(base, bytes) };
         }
-        Some(Block { given: Given::Memory(given, layout), base, bytes, touched: AtomicBool::new(false) })
+        Some(Block { given: Given::Memory(given, layout), base, bytes })
     }
 }
 

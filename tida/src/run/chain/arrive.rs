@@ -44,7 +44,7 @@ fn streams(chain: &Chain) -> Option<Vec<&Arc<Planar>>> {
     }
     // Ghosts of fixed value are set on the host.
     let is_fixed_there = |link: &Link| match link.filled() {
-        Some((array, true)) => !chain.arrays[array].storage().on_device().contains(&true),
+        Some((array, true)) => chain.arrays[array].storage().count_on_device() == 0,
         _ => true,
     };
     if !chain.links.iter().all(is_fixed_there) {
@@ -124,7 +124,7 @@ fn fill(queue: &Queue<'_>, chain: &Chain, tracker: &Arc<Tracker>, link: &Link) -
     let regions = 0..planar.facts().layout.regions.len();
     // Where there is nothing else to do, it may be the host that goes on.
     let sweeps = chain.links.iter().any(|link| link.op.is_sweep());
-    if !sweeps && !storage.on_device().contains(&true) {
+    if !sweeps && storage.count_on_device() == 0 {
         regions.for_each(|region| storage.touch_host(region));
         // SAFETY: the graph keeps all other work away, and nothing that this chain put into a stream uses the array.
         unsafe { planar.regional.fill_on_host(storage, Which::All) };

@@ -133,8 +133,6 @@ pub(super) struct Rolling {
 #[derive(Debug)]
 struct Kept {
     memory: Arc<Memory>,
-    /// Of each region, whether it had the newest values before.
-    was_there: Vec<bool>,
     /// The host gets what is made of it too.
     told: bool,
 }
@@ -211,7 +209,7 @@ impl Rolling {
         let storage = self.storage();
         let memory = storage.device_memory(device)?;
         storage.pin(device);
-        self.kept = Some(Kept { memory, was_there: storage.on_device(), told });
+        self.kept = Some(Kept { memory, told });
         Ok(self)
     }
 
@@ -240,7 +238,7 @@ impl Rolling {
     /// What the driver reports.
     pub unsafe fn upload_remaining(&self, device: &DeviceCore, stream: usize, planes: &[i64]) -> Result<(), Error> {
         let Some(kept) = &self.kept else { return Ok(()) };
-        for part in self.planes_in(planes, |region| !kept.was_there[region]) {
+        for part in self.planes_in(planes, |region| !self.storage().is_on_device(region)) {
             // SAFETY: what is left lies in both memories; the rest is the caller's promise.
             unsafe {
                 if self.storage().host_touched(part.region) {
@@ -264,7 +262,7 @@ impl Rolling {
     /// What the driver reports.
     pub unsafe fn download_remaining(&self, device: &DeviceCore, stream: usize, planes: &[i64]) -> Result<(), Error> {
         let Some(kept) = self.kept.as_ref().filter(|kept| kept.told) else { return Ok(()) };
-        for part in self.planes_in(planes, |region| kept.was_there[region]) {
+        for part in self.planes_in(planes, |region| self.storage().is_on_device(region)) {
             self.storage().touch_host(part.region);
             // SAFETY: what is left lies in both memories; the rest is the caller's promise.
             unsafe { device.backend().download(stream, &kept.memory, part.whole, self.host(&part), part.bytes)? };
@@ -430,7 +428,7 @@ impl Rolling {
         }
         let backend = device.backend();
         for part in self.stretches(&planes, shift).iter().flat_map(|stretch| self.parts(stretch)) {
-            let there = self.kept.as_ref().is_some_and(|kept| kept.was_there[part.region]);
+            let there = self.kept.is_some() && self.storage().is_on_device(part.region);
             let kept = self.kept.as_ref().map(|kept| (&*kept.memory, part.whole));
             let window = (&*self.memory, part.slot);
             // SAFETY: the part lies in all these memories; the rest is the caller's promise.
@@ -599,7 +597,7 @@ impl Rolling {
             // SAFETY: the plane is in the region's memory, the last plane of the window's memory is kept for it; the
             // rest is the caller's promise.
             unsafe {
-                match self.kept.as_ref().filter(|kept| kept.was_there[0]) {
+                match self.kept.as_ref().filter(|_| self.storage().is_on_device(0)) {
                     Some(kept) => {
                         let to = (&*self.memory, part.slot);
                         device.backend().copy(stream, (&*kept.memory, part.whole), to, part.bytes)?;
