@@ -79,14 +79,18 @@ fn checkpoint(path: &str, saves: bool) -> Result<()> {
     Ok(())
 }
 
-/// Steps of which the second rank makes one that fails.
+/// Steps of which the second rank makes one that fails; all ranks at once for what begins with `all-`.
 fn fails(how: &str) -> Result<()> {
+    let (all, how) = how.strip_prefix("all-").map_or((false, how), |how| (true, how));
     let acc = TileAcc::builder().ranks(Ranks::Mpi).threads(1).build()?;
     let mut u = TileArray::<i32, 2>::builder([24, 64]).ghost(1).boundary(Boundary::Periodic).build(&acc)?;
+    if how == "early" && acc.rank() == 0 {
+        u.read_box(GridBox::new([0, 0], [100, 100]))?; // before the first message with values
+    }
     let mut next = u.like()?;
     u.fill(|[i, j]| (i + j) as i32)?;
     for step in 0..40 {
-        let fails = step == 7 && acc.rank() == 1;
+        let fails = step == 7 && (all || acc.rank() == 1);
         let divisor = i32::from(!fails);
         if fails && how == "error" {
             u.read_box(GridBox::new([0, 0], [100, 100]))?; // which is not in the domain
@@ -96,6 +100,13 @@ fn fails(how: &str) -> Result<()> {
             std::process::abort();
         } else if fails && how == "exit" {
             std::process::exit(3);
+        } else if fails && how == "differ" {
+            // Each rank makes another call than the one before it.
+            match acc.rank() % 3 {
+                0 => u.fill_ghosts()?,
+                1 => drop(reduce(&u, Sum, kernel!(|u, at| u[at]))?),
+                _ => drop(u.read_box(u.domain())?),
+            }
         }
         if !(fails && how == "skip") {
             u.fill_ghosts()?;

@@ -65,6 +65,12 @@ const TOOLS: &[Tool] = &[
         used_by: "the tests on ranks",
     },
     Tool {
+        name: "MPICH",
+        check: "mpirun.mpich --version",
+        from: Source::Apt("mpich"),
+        used_by: "the tests on ranks, once over another MPI",
+    },
+    Tool {
         name: "the library of NetCDF",
         check: "python3 -c __import__('os').stat('/usr/include/netcdf.h')",
         from: Source::Apt("libnetcdf-dev"),

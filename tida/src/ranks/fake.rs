@@ -141,6 +141,10 @@ impl Transport for FakeRank {
         Ok(count)
     }
 
+    fn say(&self, _: &str) {}
+
+    fn await_end(&mut self) {}
+
     fn abort(&mut self, why: &str) {
         lock(&self.aborted).get_or_insert_with(|| why.to_owned());
     }

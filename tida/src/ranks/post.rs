@@ -58,6 +58,10 @@ const CALL: u8 = 0;
 const FAILED: u8 = 1;
 const LEFT: u8 = 2;
 const READ: u8 = 3;
+const ENDS: u8 = 4;
+
+/// How long a rank that found a mistake leaves it to the first rank to end all. Then it does so itself.
+const LEAVES: Duration = Duration::from_secs(2);
 
 /// How a rank took leave.
 #[derive(Clone, Debug)]
@@ -317,6 +321,7 @@ impl Post {
                 }
             }
             READ => self.mailboxes.read(first),
+            ENDS => self.end_with(&text),
             other => return Err(format!("a message of kind {other}, which this program does not know")),
         }
         Ok(())
@@ -350,15 +355,39 @@ impl Post {
         Ok(())
     }
 
-    /// Ends all ranks.
+    /// Ends all ranks. Launchers do not bear that several ask for that at once, so the first rank asks, and the others
+    /// tell it; another one asks where that does not help.
     fn die(&mut self, found: String) {
         if self.dead.is_some() {
             return;
         }
-        let why = format!("rank {} found {found}", self.transport.rank());
+        let me = self.transport.rank();
+        let why = format!("rank {me} found {found}");
+        // Nobody else may be left to say it.
+        self.transport.say(&format!("{why}; all ranks end"));
+        let told = self.tell_all(ENDS, &[], &why);
         // Those that wait are told, in case that this process goes on for a moment.
         self.fail_all(&why);
+        if me != 0 && told.is_ok() {
+            let since = Instant::now();
+            // What was told comes along by looks.
+            while since.elapsed() < LEAVES && self.transport.under_way().is_ok() && self.transport.aborted().is_none() {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
         self.transport.abort(&why);
+    }
+
+    /// Another rank ends all: the first rank asks the launcher, the others wait for it.
+    fn end_with(&mut self, why: &str) {
+        if self.dead.is_some() {
+            return;
+        }
+        self.fail_all(why);
+        match self.transport.rank() {
+            0 => self.transport.abort(why),
+            _ => self.transport.await_end(),
+        }
     }
 
     fn fail_all(&mut self, why: &str) {

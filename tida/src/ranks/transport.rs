@@ -41,8 +41,12 @@ pub trait Transport {
     fn receive(&mut self, from: Option<usize>, tag: u64) -> Result<Option<Bytes>, String>;
     /// Lets go of what is sent; gives how many pieces are still on their way, from this rank or to it.
     fn under_way(&mut self) -> Result<usize, String>;
+    /// Tells who started the program.
+    fn say(&self, text: &str);
     /// Ends all ranks.
     fn abort(&mut self, why: &str);
+    /// Waits until another rank has ended all; ends this process if that takes long.
+    fn await_end(&mut self);
     /// Why another rank has ended all, where that does not end this process.
     fn aborted(&self) -> Option<String>;
     /// Every rank has taken leave.

@@ -8,6 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use self::sys::{ANY_TAG, FUNNELED, Handle, Mpi, Status};
 use super::bytes::Bytes;
@@ -21,6 +22,16 @@ const NAMES: [&str; 4] = ["libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "lib
 
 /// Tags below this are enough that no two messages under way have the same.
 const TAGS: i64 = 1 << 24;
+
+/// How long a rank waits for the launcher to end it, once one has asked for that.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Ends this process. What the program and its libraries left for its end does not run: they may wait for other ranks.
+fn end_after(time: Duration) -> ! {
+    std::thread::sleep(time);
+    // SAFETY: it takes any number, and does not return.
+    unsafe { libc::_exit(1) }
+}
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 
@@ -268,12 +279,20 @@ impl Transport for OverMpi {
         Ok(self.sends.len() + self.receives.len())
     }
 
-    fn abort(&mut self, why: &str) {
-        // Nobody else may be left to say it.
-        eprintln!("tida: {why}; all ranks end");
+    fn say(&self, text: &str) {
+        eprintln!("tida: {text}");
+    }
+
+    fn abort(&mut self, _: &str) {
+        // The library waits for the launcher, which may hang.
+        let _ = std::thread::Builder::new().spawn(|| end_after(LONGEST));
         // SAFETY: MPI has started. It ends the process.
         unsafe { (self.mpi.MPI_Abort)(self.mpi.constants.world, 1) };
-        std::process::exit(1);
+        end_after(Duration::ZERO);
+    }
+
+    fn await_end(&mut self) {
+        end_after(LONGEST);
     }
 
     fn aborted(&self) -> Option<String> {
