@@ -1,0 +1,71 @@
+//! Places whose arrays have no room and stream by planes: what moves, in how many passes, and which steps run together.
+
+use tida::SimDevice;
+use tida::prelude::*;
+use tida_tests::on_cpu;
+use tida_tests::several::{bits, value};
+
+const SHAPE: [usize; 3] = [128, 8, 32];
+const PLACES: usize = 2;
+const STEPS: usize = 32;
+/// Bytes of a plane, with the ghosts at its edges and what rows are aligned to.
+const PLANE: u64 = (8 + 2) * 48 * 8;
+
+/// Heat of 7 points that is periodic, with so many planes of neighbours.
+fn heat(acc: &TileAcc, overlap: usize) -> TileArray<f64, 3> {
+    let builder = TileArray::<f64, 3>::builder(SHAPE).ghost(1).boundary(Boundary::Periodic).overlap(overlap);
+    let (mut u, mut next) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
+    u.fill(|at| value(at, 4)).unwrap();
+    for _ in 0..STEPS {
+        u.fill_ghosts().unwrap();
+        for tile in next.tiles() {
+            compute(
+                &tile,
+                (&mut next, &u),
+                kernel!(|next, u, at| {
+                    let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
+                    let around = around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]];
+                    next[at] = u[at] + 0.1 * (around - 6.0 * u[at]);
+                }),
+            )
+            .unwrap();
+        }
+        std::mem::swap(&mut u, &mut next);
+    }
+    acc.sync().unwrap();
+    u
+}
+
+#[test]
+fn steps_between_exchanges_run_together() {
+    let expected = heat(&on_cpu(), 0);
+    let expected = bits(&expected.read_box(expected.domain()).unwrap());
+    for planes in [8, 16] {
+        let mut launches = Vec::new();
+        for fuse in [Fuse::Off, Fuse::Steps(3)] {
+            let acc = tida_tests::unhurried().devices([format!("sim:{PLACES}")]).simulate(SimDevice::new()).threads(2);
+            let acc = acc.memory_limit(600u64 << 10).fuse(fuse).build().unwrap();
+            let u = heat(&acc, planes);
+            let stats = acc.stats();
+            assert!(bits(&u.read_box(u.domain()).unwrap()) == expected, "{planes} planes, {fuse:?}");
+            // A chain between two exchanges, on each place, which passes over the planes that the place has once.
+            let (chains, each) = (STEPS / planes, (SHAPE[0] / PLACES + 2 * planes) as u64);
+            let streamed = acc.streamed();
+            assert_eq!(streamed.len(), chains * PLACES, "{streamed:?}");
+            for chain in streamed {
+                // Of the array that is read all planes and the ghosts at both ends come, of the other one these ghosts.
+                let moved = (chain.passes, chain.h2d_bytes, chain.d2h_bytes);
+                assert_eq!(moved, (1, PLANE * (each + 4), PLANE * 2 * each), "{planes} planes, {fuse:?}: {chain}");
+            }
+            // The last step of a chain runs by itself, and so does the first one of all, which repeats none.
+            let several = |steps: usize| (steps - 1) / 3 * 3;
+            let fused = PLACES * (several(planes - 1) + (chains - 1) * several(planes));
+            let fused = if fuse == Fuse::Off { 0 } else { fused };
+            assert_eq!(stats.fused_steps, fused as u64, "{planes} planes, {fuse:?}");
+            launches.push(stats.launches);
+        }
+        println!("{planes} planes: launches {launches:?}");
+        // Of eight steps four launches are left, and the fills of ghosts before the others are gone.
+        assert!(launches[1] * 2 < launches[0], "{planes} planes: {launches:?}");
+    }
+}
