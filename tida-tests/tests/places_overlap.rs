@@ -12,10 +12,15 @@ fn programs() -> u64 {
     std::env::var("TIDA_PLACES_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(8)
 }
 
+/// Regions and rows of the arrays of [`steps`].
+fn cuts(places: usize, dice: &mut Dice) -> (usize, usize) {
+    let regions = places * (1 + dice.roll(2));
+    (regions, 8 * regions + dice.roll(7))
+}
+
 /// Steps of several kernels on arrays that have so many planes of their neighbours, with all that may tear these.
 fn steps(acc: &TileAcc, (places, overlap): (usize, usize), mut dice: Dice) -> Vec<u64> {
-    let regions = places * (1 + dice.roll(2));
-    let rows = 8 * regions + dice.roll(7);
+    let (regions, rows) = cuts(places, &mut dice);
     let ends = dice.pick(&[Boundary::Periodic, Boundary::ReflectEven, Boundary::Fixed(0.5)]);
     let sides = dice.pick(&[Boundary::Periodic, Boundary::ReflectEven, Boundary::Extrapolate(1), Boundary::Open]);
     let builder = TileArray::<f64, 2>::builder([rows, 70]).regions([regions, 1]).ghost([2, 1]).overlap(overlap);
@@ -154,6 +159,35 @@ fn planes_as_cells_give_the_bits_of_one_place() {
             );
         }
     }
+}
+
+/// The same where places have room for the regions of a kernel alone: planes stream, and regions where they cannot.
+#[test]
+fn planes_as_cells_stream_with_the_bits_of_one_place() {
+    let (mut passes, mut fused) = (0, 0);
+    for seed in 0..4 * programs() {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 78);
+        let (places, overlap) = (2 + dice.roll(3), 2 + dice.roll(7));
+        let program = dice.roll(1 << 20) as u64;
+        let expected = steps(&on_cpu(), (places, overlap), Dice(program));
+        let (regions, rows) = cuts(places, &mut Dice(program));
+        // Three arrays, of which a sweep reads ghosts too; rows have 70 cells and two ghosts, and are aligned.
+        let region = (rows.div_ceil(regions) + 2 * overlap + 5) * 112 * 8;
+        let devices = [format!("sim:{places}")];
+        let builder = TileAcc::builder().devices(devices).simulate(SimDevice::new()).threads(2);
+        let acc = builder.memory_limit(3 * region as u64).fuse(Fuse::Steps(3)).build().unwrap();
+        let got = steps(&acc, (places, overlap), Dice(program));
+        let at = got.iter().zip(&expected).position(|(got, expected)| got != expected);
+        assert!(
+            got == expected,
+            "seed {seed}: {places} places with {overlap} planes give other bits at {at:?} of {}",
+            expected.len()
+        );
+        let stats = acc.stats();
+        (passes, fused) = (passes + stats.passes, fused + stats.fused_steps);
+    }
+    println!("{passes} passes, {fused} fused steps");
+    assert!(passes > 100 && fused > 0, "{passes} passes, {fused} fused steps");
 }
 
 /// So many steps of heat in three axes, with a source.

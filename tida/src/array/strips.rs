@@ -5,12 +5,14 @@
 //! node of the other one (*take*), which waits for it. Memory that holds codes gives codes.
 
 mod direct;
+mod here;
 mod ranks;
 
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use direct::{Direct, carried};
+use here::Here;
 use ranks::Between;
 pub(super) use ranks::not_given;
 
@@ -24,7 +26,7 @@ use crate::memory::layout::{Kinds, Layout};
 use crate::memory::mailbox::Mailbox;
 use crate::memory::node::{Done, Node, Planes, Queue, Work};
 use crate::memory::parts::{Batch, Boxed, OfRegion, OnTheWay, PackedBox, Sent, packed};
-use crate::memory::rows::Row;
+use crate::memory::rows::{Row, each_row};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::memory::transport::{Handed, Letter, Message};
@@ -87,6 +89,12 @@ trait Strips: Send + Sync + std::fmt::Debug {
     /// The memories are those of the arrays that give and take. The work comes after all that writes the boxes, and
     /// before all that will.
     unsafe fn copy_over(&self, queue: &Queue<'_>, from: &Storage, to: &Storage) -> Result<Copied, Error>;
+    /// Sets all boxes from where they are given, both in the host's memory, on the threads of the pool that calls.
+    ///
+    /// # Safety
+    /// The memories are those of the arrays that give and take, of which nobody writes what is given, or touches what
+    /// is taken.
+    unsafe fn copy_here(&self, from: &Storage, to: &Storage);
     /// The borders of the part that gives.
     fn borders(&self) -> &Borders;
     /// The boxes that are given and taken, and the planes of the first axis that are given.
@@ -215,6 +223,21 @@ impl<const D: usize> Strips for Of<D> {
         Ok((copies, [source, target]))
     }
 
+    unsafe fn copy_here(&self, from: &Storage, to: &Storage) {
+        for (given, taken) in self.given.parts.iter().zip(&self.taken.parts) {
+            from.unpack(given.region);
+            let (cells, first) = (narrow::<D>(&given.cells), narrow::<D>(&taken.cells).lo);
+            each_row(&cells, &|at, length| {
+                let there = std::array::from_fn(|axis| first[axis] + at[axis] - cells.lo[axis]);
+                // SAFETY: the boxes are alike, and lie in these regions; the rest is the caller's promise.
+                unsafe {
+                    let row = Row::new(&self.from, from, given.region, at, length);
+                    row.copy_to(&Row::new(&self.to, to, taken.region, there, length));
+                }
+            });
+        }
+    }
+
     fn borders(&self) -> &Borders {
         &self.borders
     }
@@ -295,9 +318,11 @@ pub(super) fn exchange(
         pairs.pop();
     }
     let (direct, kept) = Direct::of(acc, (arrays, leaves), &pairs, recorded);
+    pairs.retain(|pair| !direct.pairs.contains(pair));
     // All that is given is recorded first, so that no place waits for what is not recorded.
+    let here = Here::of(acc, arrays, &mut pairs, recorded);
     let (mut given, mut sent) = (Vec::new(), Vec::new());
-    for (from, to) in pairs.into_iter().filter(|pair| !direct.pairs.contains(pair)) {
+    for (from, to) in pairs {
         let (give, take) = carried(arrays, (from, to));
         let bytes: Vec<usize> = take.iter().map(|(strips, _)| strips.given().bytes).collect();
         let between = Between::of(acc, (from, to), call, recorded);
@@ -347,6 +372,7 @@ pub(super) fn exchange(
         after.extend(sent.iter().filter(|_| waits).cloned());
         record_take(taker, take, message, &after, recorded);
     }
+    here.record_taken(fault, recorded);
     drop(kept);
     Filled(direct)
 }
