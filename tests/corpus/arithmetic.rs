@@ -38,7 +38,7 @@ macro_rules! integers {
         fn $methods() {
             over::<1>(|scene| {
                 let (mut r, mut n, a, b) =
-                    (scene.array::<[$t; 13]>(), scene.array::<[u32; 3]>(), scene.array::<$t>(), scene.array::<$t>());
+                    (scene.array::<[$t; 18]>(), scene.array::<[u32; 3]>(), scene.array::<$t>(), scene.array::<$t>());
                 let k: u32 = scene.scalar();
                 check!(scene, [r, n, a, b], (&mut r, &mut n, &a, &b), kernel!(|r, n, a, b, at| {
                     let x = a[at];
@@ -56,6 +56,11 @@ macro_rules! integers {
                     r[at][10] = x.pow(y as u32);
                     r[at][11] = x.rotate_left(k);
                     r[at][12] = y.rotate_right(3).pow(k & 7);
+                    r[at][13] = x.wrapping_neg();
+                    r[at][14] = x.wrapping_abs();
+                    r[at][15] = x.wrapping_shl(k);
+                    r[at][16] = x.wrapping_shr(y as u32);
+                    r[at][17] = y.wrapping_pow(k & 7);
                     n[at] = [x.count_ones(), x.leading_zeros(), y.trailing_zeros()];
                 }));
             });
@@ -185,7 +190,7 @@ macro_rules! floats {
         fn $methods() {
             over::<2>(|scene| {
                 let (mut r, a, b, n) =
-                    (scene.array::<[$t; 18]>(), scene.array::<$t>(), scene.array::<$t>(), scene.array::<i32>());
+                    (scene.array::<[$t; 20]>(), scene.array::<$t>(), scene.array::<$t>(), scene.array::<i32>());
                 check!(scene, [r, a, b, n], (&mut r, &a, &b, &n), kernel!(|r, a, b, n, at| {
                     let (x, y) = (a[at], b[at]);
                     r[at][0] = x.sqrt();
@@ -206,6 +211,8 @@ macro_rules! floats {
                     r[at][15] = x.clamp(-1.0, y);
                     r[at][16] = x.min(0.0).max(-0.0);
                     r[at][17] = x.powi(2) + y.powi(-3);
+                    r[at][18] = x.rem_euclid(y);
+                    r[at][19] = x.div_euclid(y);
                 }));
             });
         }

@@ -336,3 +336,64 @@ fn a_choice_of_two_reads_is_one_of_them() {
     chosen!(u8, |n| bits(n) as u8);
     chosen!(u64, bits);
 }
+
+/// Methods of numbers whose meaning is Rust's for all values, on every device.
+macro_rules! as_in_rust {
+    ($t:ty: $values:expr, $($name:literal $of:path;)*) => {
+        for acc in everywhere() {
+            let values: &[$t] = &$values;
+            let many = values.len();
+            let of = TileArray::<$t, 1>::builder([many]).build_slice(&acc, values).unwrap();
+            $({
+                let mut r = TileArray::<$t, 2>::builder([many, many]).build(&acc).unwrap();
+                for tile in r.tiles() {
+                    compute(&tile, (&mut r, all(&of)), kernel!(|r, of, at| r[at] = $of(of[[at[0]]], of[[at[1]]]))).unwrap();
+                }
+                let found = r.to_ndarray().unwrap();
+                for ((j, i), found) in found.indexed_iter() {
+                    let wanted: $t = $of(values[j], values[i]);
+                    #[allow(clippy::eq_op)]
+                    let same = found.to_ne_bytes() == wanted.to_ne_bytes() || (*found != *found && wanted != wanted);
+                    assert!(same, "{} of {:?} and {:?}: {found:?}, not {wanted:?}, on {acc}", $name, values[j], values[i]);
+                }
+            })*
+        }
+    };
+}
+
+#[kernel_fn]
+fn remainder<T: Real>(a: T, b: T) -> T {
+    a.rem_euclid(b)
+}
+
+#[kernel_fn]
+fn quotient<T: Real>(a: T, b: T) -> T {
+    a.div_euclid(b)
+}
+
+#[kernel_fn]
+fn shifted(a: i32, b: i32) -> i32 {
+    a.wrapping_shl(b as u32) ^ a.wrapping_shr(b as u32)
+}
+
+#[kernel_fn]
+fn turned(a: i32, b: i32) -> i32 {
+    a.wrapping_neg() ^ b.wrapping_abs() ^ a.wrapping_pow(3)
+}
+
+#[test]
+fn euclidean_quotients_of_floats_and_wrapping_methods_are_those_of_rust() {
+    let values = [0.0, -0.0, 1.0, -1.5, 2.5, 0.1, -0.3, 7.0, -1e300, 5e-324, f64::MAX, f64::INFINITY, f64::NAN];
+    as_in_rust! { f64: values,
+        "rem_euclid" remainder::<f64>;
+        "div_euclid" quotient::<f64>;
+    }
+    as_in_rust! { f32: values.map(|x| x as f32),
+        "rem_euclid" remainder::<f32>;
+        "div_euclid" quotient::<f32>;
+    }
+    as_in_rust! { i32: [0, 1, -1, 7, -7, 31, 32, 33, -33, i32::MAX, i32::MIN, i32::MIN + 1],
+        "wrapping shifts" shifted;
+        "other wrapping methods" turned;
+    }
+}

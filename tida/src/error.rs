@@ -103,7 +103,8 @@ pub enum ErrorKind {
     OutOfRange,
     /// An integer division by zero, or of `MIN` by -1.
     Division,
-    /// A native kernel, or a closure such as that of [`fill`](crate::TileArray::fill), panicked.
+    /// Recorded work panicked, such as a native kernel. (A panic of a closure that runs in a call, such as that of
+    /// [`fill`](crate::TileArray::fill), goes on in the caller.)
     Panic,
     /// A device that is not there, not in this build, or that cannot do what was asked.
     Device,

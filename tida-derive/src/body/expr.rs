@@ -513,6 +513,9 @@ fn no_method(name: &str) -> Option<String> {
         "iter" | "into_iter" | "iter_mut" | "map" => {
             Some("iterators are not supported in a kernel: write `for i in 0..n`".to_owned())
         }
+        "abs_diff" => Some("`abs_diff` is not a method of a kernel: write `a.max(b) - a.min(b)`".to_owned()),
+        "to_radians" => Some("`to_radians` is not a method of a kernel: write `x * (PI / 180.0)`".to_owned()),
+        "to_degrees" => Some("`to_degrees` is not a method of a kernel: write `x * (180.0 / PI)`".to_owned()),
         "into" | "from" | "try_into" => Some(format!("`{name}` is not supported in a kernel: cast, `x as f64`")),
         _ => None,
     }

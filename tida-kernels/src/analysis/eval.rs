@@ -242,7 +242,7 @@ impl Walker<'_> {
             (Method::Min | Method::Max | Method::Clamp, _, Some(ty)) => {
                 self.method_value(method, args, ty).unwrap_or_else(|| self.opaque(args))
             }
-            (Method::DivEuclid | Method::RemEuclid, ..) => {
+            (Method::DivEuclid | Method::RemEuclid, _, Some(_)) => {
                 self.demand(None);
                 self.opaque(args)
             }

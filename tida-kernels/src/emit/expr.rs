@@ -199,7 +199,7 @@ impl<'a> Writer<'_, 'a> {
     fn call(&mut self, op: Op, ty: ScalarType, args: &[ExprId]) -> Piece {
         let name = self.shared.helper(Helper::Op(op, ty));
         let mut args: Vec<String> = args.iter().map(|arg| self.text_of(*arg)).collect();
-        if op.faults() {
+        if op.faults(ty) {
             args.push(self.shared.fault());
         }
         Piece::whole(format!("{name}({})", args.join(", ")))
@@ -334,8 +334,8 @@ impl<'a> Writer<'_, 'a> {
                 infix(one, "/", self.expr(x), Binds::Multiplies)
             }
             Method::Abs if ty.is_float() => self.function("fabs", args),
-            Method::Abs if !ty.is_signed_int() => self.expr(x),
-            Method::Abs => self.call(Op::Abs, ty, args),
+            Method::Abs | Method::WrappingAbs if !ty.is_signed_int() => self.expr(x),
+            Method::Abs | Method::WrappingAbs => self.call(Op::Abs, ty, args),
             Method::Min if fast => self.function("fmin", args),
             Method::Max if fast => self.function("fmax", args),
             Method::Min => self.call(Op::Min, ty, args),
@@ -344,11 +344,11 @@ impl<'a> Writer<'_, 'a> {
             Method::Signum => self.call(Op::Signum, ty, args),
             Method::Fract => self.call(Op::Fract, ty, args),
             Method::Powi => self.call(Op::Powi, ty, args),
-            Method::Pow => self.call(Op::Pow, ty, args),
-            Method::RemEuclid if !ty.is_signed_int() && self.divides(ty, x, two) => {
+            Method::Pow | Method::WrappingPow => self.call(Op::Pow, ty, args),
+            Method::RemEuclid if ty.is_int() && !ty.is_signed_int() && self.divides(ty, x, two) => {
                 self.operator(ty, "%", x, two, Binds::Multiplies)
             }
-            Method::DivEuclid if !ty.is_signed_int() && self.divides(ty, x, two) => {
+            Method::DivEuclid if ty.is_int() && !ty.is_signed_int() && self.divides(ty, x, two) => {
                 self.operator(ty, "/", x, two, Binds::Multiplies)
             }
             Method::RemEuclid => self.call(Op::RemEuclid, ty, args),
@@ -361,6 +361,9 @@ impl<'a> Writer<'_, 'a> {
             Method::WrappingAdd => self.binary(id, BinaryOp::Add, x, two),
             Method::WrappingSub => self.binary(id, BinaryOp::Sub, x, two),
             Method::WrappingMul => self.binary(id, BinaryOp::Mul, x, two),
+            Method::WrappingNeg => self.unary(id, UnaryOp::Neg, x),
+            Method::WrappingShl => self.binary(id, BinaryOp::Shl, x, two),
+            Method::WrappingShr => self.binary(id, BinaryOp::Shr, x, two),
             Method::MulAdd => self.function("fma", args),
             Method::IsNan => self.function("isnan", args),
             Method::IsFinite => self.function("isfinite", args),

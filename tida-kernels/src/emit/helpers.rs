@@ -113,9 +113,9 @@ impl Op {
         }
     }
 
-    /// Whether it can raise a fault.
-    pub fn faults(self) -> bool {
-        matches!(self, Op::Div | Op::Rem | Op::DivEuclid | Op::RemEuclid)
+    /// Whether it can raise a fault on such numbers.
+    pub fn faults(self, ty: ScalarType) -> bool {
+        !ty.is_float() && matches!(self, Op::Div | Op::Rem | Op::DivEuclid | Op::RemEuclid)
     }
 }
 
@@ -154,7 +154,7 @@ impl Helper {
             Helper::Entry => vec![Helper::RaiseEntry],
             Helper::Decode(_, codec) => super::codecs::decode_calls(&codec),
             Helper::Encode(_, codec, counted) => super::codecs::encode_calls(&codec, counted),
-            Helper::Op(op, _) if op.faults() => vec![Helper::RaiseDivision],
+            Helper::Op(op, ty) if op.faults(ty) => vec![Helper::RaiseDivision],
             Helper::Op(Op::Min | Op::Max, ty) if ty.is_float() => vec![Helper::Bits(ty), Helper::OfBits(ty)],
             _ => Vec::new(),
         }
@@ -296,7 +296,7 @@ fn operation(text: &mut Text, dialect: Dialect, op: Op, ty: ScalarType, name: &s
     let signed = ty.is_signed_int();
     let lowest = integer(dialect, ty, bounds(ty).0);
     let suffix = if ty == ScalarType::F32 { "f" } else { "" };
-    let fault = if op.faults() { ", Fault fault" } else { "" };
+    let fault = if op.faults(ty) { ", Fault fault" } else { "" };
     let params = match op {
         Op::Neg | Op::Abs | Op::Signum | Op::Fract | Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros => {
             format!("{t} a")
@@ -339,6 +339,13 @@ fn operation(text: &mut Text, dialect: Dialect, op: Op, ty: ScalarType, name: &s
         Op::Mul => wrapping("*"),
         Op::Div => no_quotient(&lowest) + &format!("return ({t})(a / b);"),
         Op::Rem => no_quotient("0") + &format!("return ({t})(a % b);"),
+        Op::DivEuclid if ty.is_float() => format!(
+            "const {t} q = trunc(a / b);\nif (fmod(a, b) < 0.0{suffix}) return b > 0.0{suffix} ? q - 1.0{suffix} : \
+             q + 1.0{suffix};\nreturn q;"
+        ),
+        Op::RemEuclid if ty.is_float() => {
+            format!("const {t} r = fmod(a, b);\nreturn r < 0.0{suffix} ? r + fabs(b) : r;")
+        }
         Op::DivEuclid if signed => {
             no_quotient(&lowest)
                 + &format!("const {t} q = a / b;\nif (a % b >= 0) return q;\nreturn b > 0 ? q - 1 : q + 1;")

@@ -78,6 +78,8 @@ pub trait Number: Arithmetic + Comparable + Castable + CastTo {
     fn signum(self) -> Self;
     fn min(self, b: Self) -> Self;
     fn max(self, b: Self) -> Self;
+    fn rem_euclid(self, b: Self) -> Self;
+    fn div_euclid(self, b: Self) -> Self;
 }
 
 /// Integers and `bool`: what has `& | ^ !`.
@@ -100,8 +102,6 @@ pub trait Int: Number + Bits {
     fn shl(self, by: u32) -> Self;
     fn shr(self, by: u32) -> Self;
     fn low_u32(self) -> u32;
-    fn rem_euclid(self, b: Self) -> Self;
-    fn div_euclid(self, b: Self) -> Self;
     fn pow(self, n: u32) -> Self;
     fn rotate_left(self, n: u32) -> Self;
     fn rotate_right(self, n: u32) -> Self;
@@ -193,6 +193,10 @@ macro_rules! float_trait {
                         let ordered = if self == b { equal } else { greater };
                         if b.is_nan() { self } else { ordered }
                     }
+                    #[inline(always)]
+                    fn rem_euclid(self, b: $t) -> $t { $t::rem_euclid(self, b) }
+                    #[inline(always)]
+                    fn div_euclid(self, b: $t) -> $t { $t::div_euclid(self, b) }
                 }
                 impl BesideComplex for $t {}
                 impl Float for $t {
@@ -293,6 +297,14 @@ macro_rules! int {
             fn max(self, b: $t) -> $t {
                 if b > self { b } else { self }
             }
+            #[inline(always)]
+            fn rem_euclid(self, b: $t) -> $t {
+                self.checked_rem_euclid(b).unwrap_or_else(|| quotient_fault(self, true))
+            }
+            #[inline(always)]
+            fn div_euclid(self, b: $t) -> $t {
+                self.checked_div_euclid(b).unwrap_or_else(|| quotient_fault(self, b == 0))
+            }
         }
         impl Int for $t {
             #[inline(always)]
@@ -306,14 +318,6 @@ macro_rules! int {
             #[inline(always)]
             fn low_u32(self) -> u32 {
                 self as u32
-            }
-            #[inline(always)]
-            fn rem_euclid(self, b: $t) -> $t {
-                self.checked_rem_euclid(b).unwrap_or_else(|| quotient_fault(self, true))
-            }
-            #[inline(always)]
-            fn div_euclid(self, b: $t) -> $t {
-                self.checked_div_euclid(b).unwrap_or_else(|| quotient_fault(self, b == 0))
             }
             #[inline(always)]
             fn pow(self, n: u32) -> $t {
@@ -433,10 +437,10 @@ functions! {
     min<Number>(a, b) -> T;
     /// The greater. Floats: if one is NaN the other is given, and `-0.0` is less than `+0.0`.
     max<Number>(a, b) -> T;
-    /// The remainder that is never negative. By zero, and `MIN` by -1: 0 and [`Fault::Division`].
-    rem_euclid<Int>(a, b) -> T;
-    /// The quotient that goes with [`rem_euclid`]. By zero: 0, `MIN` by -1: `MIN`, and [`Fault::Division`].
-    div_euclid<Int>(a, b) -> T;
+    /// The remainder that is never negative. Integers: by zero, and `MIN` by -1: 0 and [`Fault::Division`].
+    rem_euclid<Number>(a, b) -> T;
+    /// The quotient that goes with [`rem_euclid`]. Integers: by zero: 0, `MIN` by -1: `MIN`, and [`Fault::Division`].
+    div_euclid<Number>(a, b) -> T;
     /// Number of bits that are 1.
     count_ones<Int>(a) -> u32;
     /// Number of zeros above the highest 1.
@@ -530,6 +534,36 @@ pub fn wrapping_sub<T: Int>(a: T, b: T) -> T {
 #[inline(always)]
 pub fn wrapping_mul<T: Int>(a: T, b: T) -> T {
     a.mul(b)
+}
+
+/// `-a`, wrapping.
+#[inline(always)]
+pub fn wrapping_neg<T: Int>(a: T) -> T {
+    a.neg()
+}
+
+/// The absolute value; `MIN` stays `MIN`.
+#[inline(always)]
+pub fn wrapping_abs<T: Int>(a: T) -> T {
+    a.abs()
+}
+
+/// `a << by`, where `by` is taken modulo the number of bits.
+#[inline(always)]
+pub fn wrapping_shl<T: Int>(a: T, by: u32) -> T {
+    a.shl(by)
+}
+
+/// `a >> by`, where `by` is taken modulo the number of bits.
+#[inline(always)]
+pub fn wrapping_shr<T: Int>(a: T, by: u32) -> T {
+    a.shr(by)
+}
+
+/// An integer to a power, wrapping.
+#[inline(always)]
+pub fn wrapping_pow<T: Int>(a: T, n: u32) -> T {
+    T::pow(a, n)
 }
 
 /// An integer to a power, wrapping.

@@ -27,6 +27,9 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// # Errors
     /// Values that the array's format cannot hold, if it is one of [`Saturation::Error`](crate::Saturation::Error); the
     /// array then has the nearest ones. Failures of work before are no errors here: what they spoiled is overwritten.
+    ///
+    /// # Panics
+    /// If `value` does. Some cells are set then, and others not.
     #[track_caller]
     pub fn fill(&mut self, value: impl Fn([usize; D]) -> T + Sync) -> Result<(), Error> {
         let domain = self.layout.domain();
