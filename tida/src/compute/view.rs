@@ -95,12 +95,13 @@ impl<const D: usize> Raw<D> {
     /// Position of a global coordinate inside a plane.
     #[inline(always)]
     fn position(&self, at: [i64; D]) -> usize {
-        let mut position = 0i64;
-        #[allow(clippy::needless_range_loop)] // three arrays of one length
-        for d in 0..D {
+        let (mut position, mut d) = (0i64, 0);
+        // (No `for`: without optimisation it is four calls for each axis, a third of the time of all tests' kernels.)
+        while d < D {
             let offset = at[d].wrapping_sub(self.origin[d]);
             let stride = if d + 1 == D { 1 } else { self.strides[d] as i64 };
             position = position.wrapping_add(offset.wrapping_mul(stride));
+            d += 1;
         }
         position as usize
     }

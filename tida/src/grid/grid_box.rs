@@ -52,7 +52,12 @@ impl<const D: usize> GridBox<D> {
     /// Whether a cell is inside.
     #[inline(always)]
     pub fn contains(&self, at: [i64; D]) -> bool {
-        (0..D).all(|d| self.lo[d] <= at[d] && at[d] < self.hi[d])
+        // (No iterator: without optimisation it is many calls for each axis, of each cell that a test looks at.)
+        let mut d = 0;
+        while d < D && self.lo[d] <= at[d] && at[d] < self.hi[d] {
+            d += 1;
+        }
+        d == D
     }
 
     /// Whether every cell of `other` is inside.
