@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::Result;
 use crate::shell::{command, root, run, target, write_script};
+use crate::{Result, docs};
 
 /// Crates whose types no public item of tida may name.
 const INNER: [&str; 2] = ["tida_kernels", "tida_quote"];
@@ -64,9 +64,10 @@ struct Interface {
 }
 
 impl Interface {
-    /// Asks rustdoc.
+    /// Asks rustdoc, where the documentation has not been built with it.
     fn of(package: &str) -> Result<Interface> {
-        let file = told(package, Asked { root: &root(), target: &target(), whole: Whole::PublicItems })?;
+        let asked = Asked { root: &root(), target: &target(), whole: Whole::PublicItems };
+        let file = docs::told_of(package).map_or_else(|| told(package, asked), Ok)?;
         let text = fs::read(&file).map_err(|e| format!("tried to read {}; found: {e}", file.display()))?;
         Interface::from(serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", file.display()))?)
     }
@@ -191,9 +192,13 @@ pub fn told(package: &str, asked: Asked<'_>) -> Result<PathBuf> {
 /// A rustdoc that gives JSON. The variable is for it alone: build scripts ask for it, and would run anew.
 fn told_to() -> Result<PathBuf> {
     let script = target().join("rustdoc-json.sh");
-    let rustdoc = std::env::var("RUSTDOC").unwrap_or_else(|_| "rustdoc".into());
-    write_script(&script, &format!("#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec {rustdoc} \"$@\"\n"))?;
+    write_script(&script, &format!("#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec {} \"$@\"\n", rustdoc()))?;
     Ok(script)
+}
+
+/// The program that cargo would call.
+pub fn rustdoc() -> String {
+    std::env::var("RUSTDOC").unwrap_or_else(|_| "rustdoc".into())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod bench;
 mod bundle;
 mod corpus;
 mod deny;
+mod docs;
 mod guide;
 mod interface;
 mod native;

@@ -51,6 +51,8 @@ struct Program {
 
 /// Programs of tests that are built, and the variables that they run with.
 pub struct Programs {
+    /// What they are run for.
+    step: String,
     programs: Vec<Program>,
     variables: Vec<(OsString, OsString)>,
 }
@@ -59,56 +61,58 @@ pub struct Programs {
 ///
 /// # Errors
 /// What does not build.
-pub fn build(tests: &mut Command) -> Result<Programs> {
+pub fn build(step: &str, tests: &mut Command) -> Result<Programs> {
     let watch = Watch::start();
     let messages = read(tests.args(["--no-run", "--message-format=json-render-diagnostics"]))?;
-    let mut programs: Vec<Program> = messages.lines().filter_map(program).collect();
+    let programs: Vec<Program> = messages.lines().filter_map(program).collect();
     if programs.is_empty() {
         return Err("tried to build tests; cargo built none".into());
     }
     let Spent { wall, processor } = watch.spent();
     println!("   {} programs are built, {wall:.1} s, of processors {:.1} s", programs.len(), processor.unwrap_or(0.0));
-    programs.sort_by_key(|program| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
     let variables = tests.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-    Ok(Programs { programs, variables: variables.collect() })
+    Ok(Programs { step: step.to_owned(), programs, variables: variables.collect() })
 }
 
-impl Programs {
-    /// Runs them, several at once, with the variables of the call of cargo. Gives what each took.
-    ///
-    /// # Errors
-    /// All programs that fail, with what they print.
-    pub fn run(&self) -> Result<Vec<(String, Spent)>> {
-        let libraries = libraries(&self.variables)?;
-        let (next, failed, took) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        let work = || {
-            while let Some(program) = self.programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let mut run = Command::new(&program.path);
-                run.envs(self.variables.iter().cloned()).env("LD_LIBRARY_PATH", &libraries);
-                // What cargo says to what it runs, and what trybuild asks for.
-                run.env("CARGO_MANIFEST_DIR", &program.folder).env("CARGO", command("cargo").get_program());
-                run.current_dir(&program.folder).args(["--quiet", "--test-threads=1"]);
-                match report(program, &mut run) {
-                    Some(spent) => took.lock().unwrap_or_else(|e| e.into_inner()).push((program.shown(), spent)),
-                    None => failed.lock().unwrap_or_else(|e| e.into_inner()).push(program.shown()),
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            // One more than processors: programs wait a third of their time, for disks, compilers and other threads.
-            let others = std::thread::available_parallelism().map_or(1, usize::from);
-            for _ in 0..others {
-                scope.spawn(work);
-            }
-            work();
-        });
-        let failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
-        match failed.as_slice() {
-            [] => Ok(took.into_inner().unwrap_or_else(|e| e.into_inner())),
-            failed => {
-                Err(format!("{} of {} programs failed: {}", failed.len(), self.programs.len(), failed.join(", ")))
+/// Runs the programs of all these steps, several at once, with the variables of each step's call of cargo. So the last
+/// program of one step keeps no processor from the next. Gives what each took.
+///
+/// # Errors
+/// All programs that fail, with what they print.
+pub fn run(steps: &[Programs]) -> Result<Vec<(String, Spent)>> {
+    let mut jobs = Vec::new();
+    for step in steps {
+        let libraries = libraries(&step.variables)?;
+        jobs.extend(step.programs.iter().map(|program| (program, step, libraries.clone())));
+    }
+    jobs.sort_by_key(|(program, ..)| LONG.iter().position(|name| *name == program.name).unwrap_or(LONG.len()));
+    let (next, failed, took) = (AtomicUsize::new(0), Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((program, step, libraries)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut run = Command::new(&program.path);
+            run.envs(step.variables.iter().cloned()).env("LD_LIBRARY_PATH", libraries);
+            // What cargo says to what it runs, and what trybuild asks for.
+            run.env("CARGO_MANIFEST_DIR", &program.folder).env("CARGO", command("cargo").get_program());
+            run.current_dir(&program.folder).args(["--quiet", "--test-threads=1"]);
+            let name = format!("{}: {}", step.step, program.shown());
+            match report(&name, &mut run) {
+                Some(spent) => took.lock().unwrap_or_else(|e| e.into_inner()).push((name, spent)),
+                None => failed.lock().unwrap_or_else(|e| e.into_inner()).push(name),
             }
         }
+    };
+    std::thread::scope(|scope| {
+        // One more than processors: programs wait a third of their time, for disks, compilers and other threads.
+        let others = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 0..others {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
+    match failed.as_slice() {
+        [] => Ok(took.into_inner().unwrap_or_else(|e| e.into_inner())),
+        failed => Err(format!("{} of {} programs failed: {}", failed.len(), jobs.len(), failed.join(", "))),
     }
 }
 
@@ -122,8 +126,7 @@ impl Program {
 }
 
 /// Runs one and prints how it went; what it took, if it passed.
-fn report(program: &Program, run: &mut Command) -> Option<Spent> {
-    let name = program.shown();
+fn report(name: &str, run: &mut Command) -> Option<Spent> {
     match times::output(run) {
         Ok(output) if output.status.success() => {
             println!("   {name}: ok, {:.1} s", output.spent.wall);
@@ -134,7 +137,7 @@ fn report(program: &Program, run: &mut Command) -> Option<Spent> {
             None
         }
         Err(error) => {
-            println!("   tried to run {}; found: {error}", program.path.display());
+            println!("   tried to run {name}, {}; found: {error}", run.get_program().display());
             None
         }
     }
@@ -182,9 +185,24 @@ mod tests {
 
     #[test]
     fn a_program_that_fails_is_told() {
-        let program = Program { name: "x".into(), package: String::new(), folder: root(), path: "rustc".into() };
-        assert!(report(&program, command("rustc").arg("--version")).is_some());
-        assert!(report(&program, command("rustc").arg("--no-such-flag")).is_none());
-        assert!(report(&program, &mut Command::new("/no/such/program")).is_none());
+        assert!(report("x", command("rustc").arg("--version")).is_some());
+        assert!(report("x", command("rustc").arg("--no-such-flag")).is_none());
+        assert!(report("x", &mut Command::new("/no/such/program")).is_none());
+    }
+
+    #[test]
+    fn programs_of_several_steps_are_run_and_named() {
+        // (A program that prints its flags, which are those of tests, and ends well, and one that does not.)
+        let step = |step: &str, path: &str| {
+            let program = Program { name: "x".into(), package: "p".into(), folder: root(), path: path.into() };
+            Programs { step: step.into(), programs: vec![program], variables: Vec::new() }
+        };
+        let mut took = run(&[step("a", "/bin/echo"), step("b", "/bin/echo")]).unwrap();
+        took.sort_by(|(a, _), (b, _)| a.cmp(b));
+        assert_eq!(took.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a: p, x", "b: p, x"]);
+        assert_eq!(
+            run(&[step("a", "/bin/echo"), step("b", "/no/such")]).unwrap_err(),
+            "1 of 2 programs failed: b: p, x"
+        );
     }
 }

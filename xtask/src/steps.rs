@@ -6,7 +6,9 @@ use std::thread::JoinHandle;
 
 use crate::shell::{command, root, run, target};
 use crate::times::{self, Spent, Watch, longest, table};
-use crate::{Result, anywhere, deny, interface, native, nvrtc, programs, python, ranks, sanitize, smoke, tools, words};
+use crate::{
+    Result, anywhere, deny, docs, interface, native, nvrtc, programs, python, ranks, sanitize, smoke, tools, words,
+};
 
 use Step::{Beside, Check, Tests};
 
@@ -17,7 +19,7 @@ enum Step {
     /// Runs beside the checks that follow: compilers often have work for one processor alone. It builds into a folder
     /// of its own, or finds all built. Tests are built beside it too, but none starts before it has ended.
     Beside(fn() -> Result<()>),
-    /// Builds the programs of this call of `cargo test`, and runs them.
+    /// Builds the programs of this call of `cargo test`, and runs them, at once with those of such steps that follow.
     Tests(fn() -> Command),
 }
 
@@ -37,8 +39,8 @@ const STEPS: &[(&str, Step)] = &[
     ("lints", Check(lints)),
     ("licences", Check(deny::check)),
     ("words", Check(words::check)),
-    ("docs", Check(docs)),
-    ("interface", Check(interface::check)),
+    ("docs", Check(|| docs::build(FEATURES))),
+    ("interface", Check(|| docs::build(FEATURES).and_then(|()| interface::check()))),
     ("tests", Tests(all_tests)),
     ("native forms", Beside(native_forms)),
     ("tests in the docs", Check(|| run(tests().arg("--doc")))),
@@ -94,11 +96,6 @@ pub fn all_lints() -> Result<()> {
 
 fn clippy(targets: &str) -> Result<()> {
     run(&mut command(&format!("cargo clippy --workspace {targets} --features {FEATURES} --quiet -- -D warnings")))
-}
-
-fn docs() -> Result<()> {
-    let docs = format!("cargo doc --workspace --features {FEATURES} --no-deps --document-private-items --quiet");
-    run(command(&docs).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// `cargo test`, where a missing compiler or device is a failure and no reason to skip a test.
@@ -164,7 +161,7 @@ fn one(only: &str) -> Result<()> {
         let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
         return Err(format!("tried to run one step; found no such name; the steps are: {}", names.join(", ")));
     };
-    done(name, *step, &mut None)?.print();
+    done(&[(name, *step)], &mut None)?.print();
     Ok(())
 }
 
@@ -179,9 +176,15 @@ fn all() -> Result<()> {
                 next += group.len();
                 beside = Some(Side::start(group));
             }
-            Check(_) | Tests(_) => {
+            Check(_) => {
                 next += 1;
-                took.add(done(name, *step, &mut beside)?);
+                took.add(done(&[(name, *step)], &mut beside)?);
+            }
+            Tests(_) => {
+                let group: Vec<_> =
+                    STEPS[next..].iter().copied().take_while(|(_, step)| matches!(step, Tests(_))).collect();
+                next += group.len();
+                took.add(done(&group, &mut beside)?);
             }
         }
     }
@@ -212,24 +215,27 @@ impl Took {
     }
 }
 
-/// Does one step. What runs beside it ends before programs of tests run.
-fn done(name: &str, step: Step, beside: &mut Option<Side>) -> Result<Took> {
+/// Does one step, or several whose programs of tests run at once. What runs beside it ends before programs of tests
+/// run.
+fn done(steps: &[(&str, Step)], beside: &mut Option<Side>) -> Result<Took> {
+    let name = steps.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     println!("\n== {name}");
     let (watch, mut took) = (Watch::start(), Took::default());
     let failed = |message| format!("the step `{name}` failed: {message}");
-    let ran = match step {
-        Check(check) | Beside(check) => check().map(|()| Vec::new()),
-        Tests(tests) => {
-            let programs = programs::build(&mut tests()).map_err(failed)?;
-            took.add(beside.take().map_or(Ok(Took::default()), Side::end)?);
-            programs.run()
+    let mut built = Vec::new();
+    for (name, step) in steps {
+        match step {
+            Check(check) | Beside(check) => check().map_err(failed)?,
+            Tests(tests) => built.push(programs::build(name, &mut tests()).map_err(failed)?),
         }
-    };
-    let ran = ran.map_err(failed)?;
+    }
+    if !built.is_empty() {
+        took.add(beside.take().map_or(Ok(Took::default()), Side::end)?);
+        took.programs.extend(programs::run(&built).map_err(failed)?);
+    }
     let spent = watch.spent();
     println!("== {name}: ok, {:.1} s", spent.wall);
-    let programs = ran.into_iter().map(|(program, spent)| (format!("{name}: {program}"), spent)).collect();
-    took.add(Took { steps: vec![(name.to_owned(), spent)], programs });
+    took.steps.push((name, spent));
     Ok(took)
 }
 
