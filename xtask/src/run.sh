@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs a bundle of `cargo xtask gpu-bundle` on a machine with a GPU and without Rust.
+# Runs a folder of `cargo xtask gpu-bundle` on a machine with a GPU and without Rust. There are several folders, each
+# with a part of the programs; `ls bin/*` shows which.
 #
 #   ./run.sh test cuda|opencl|cpu [PATTERN..]   every test program on that device; with patterns, those whose
 #                                               PACKAGE/NAME matches one
@@ -28,6 +29,13 @@ done
 PATH=$PATH:/usr/local/cuda/bin
 # Kernels of this bundle alone, compiled here.
 export TIDA_CACHE_DIR="${TIDA_CACHE_DIR:-$scratch/cache}"
+
+# Ends unless this folder has the program.
+has() {
+    [ -x "$here/bin/$1" ] && return
+    echo "tried to run $1; found no such program in $here/bin; it is in another folder of the bundle" >&2
+    exit 1
+}
 
 usage() {
     sed -n '2,/^set/s/^#\{0,1\} \{0,1\}//p' "$0" | sed '$d' >&2
@@ -117,6 +125,7 @@ wanted() {
 tests() {
     choose "${1:-}"
     shift
+    has tests
     local program name
     for program in "$here"/bin/tests/*/*; do
         name=${program#"$here"/bin/tests/}
@@ -142,6 +151,7 @@ example() {
 
 smoke() {
     choose "${1:-}"
+    has examples/heat
     local device=$1 line
     while read -r line; do
         # shellcheck disable=SC2086
@@ -168,6 +178,7 @@ fails() {
 
 ranks() {
     choose "${1:-}"
+    has examples/ranks
     local program=$here/bin/examples/ranks count how words
     if ! command -v mpirun >/dev/null; then
         echo "tried to run ranks; found no mpirun; install Open MPI or MPICH" >&2
@@ -210,8 +221,12 @@ wave --size 32 --steps 4 --regions 3'
 
 sanitize() {
     choose cuda
-    [ $# -gt 0 ] || set -- tida/tile tida/reduce
-    local tool line test
+    [ $# -gt 0 ] || set -- tida-tests/tile tida-tests/reduce
+    local tool line test tests=()
+    [ -d "$here/bin/examples" ] || sanitized=
+    for test in "$@"; do
+        if [ -x "$here/bin/tests/$test" ]; then tests+=("$test"); else echo "no $test in this folder" >&2; fi
+    done
     if ! command -v compute-sanitizer >/dev/null; then
         echo "tried to run compute-sanitizer; found none; install the CUDA toolkit" >&2
         exit 1
@@ -222,12 +237,13 @@ sanitize() {
         flags=
         [ "$tool" = memcheck ] && flags="--report-api-errors no"
         while read -r line; do
+            [ -n "$line" ] || continue
             # Planes are stored whole, with ghosts at their edges that nothing has set and no one looks at.
             [[ $tool = initcheck && $line = *reflect*--memory-limit* ]] && continue
             # shellcheck disable=SC2086
             try "$tool $line" example compute-sanitizer --tool "$tool" $flags --error-exitcode 1 -- cuda $line
         done <<<"$sanitized"
-        for test in "$@"; do
+        for test in "${tests[@]}"; do
             # shellcheck disable=SC2086
             try "$tool $test" in_package "${test%%/*}" \
                 compute-sanitizer --tool "$tool" $flags --error-exitcode 1 "$here/bin/tests/$test"
@@ -245,11 +261,13 @@ case ${1:-} in
         ;;
     bench)
         shift
+        has benches/gpu
         # Not `exec`: the scratch folder goes when this ends.
         "$here/bin/benches/gpu" "$@"
         ;;
     ooc)
         shift
+        has benches/gpu
         # Whole programs to compare with, where there is a compiler for them.
         if command -v nvcc >/dev/null; then
             export TIDA_REFERENCES=$scratch/references
