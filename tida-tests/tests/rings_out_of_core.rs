@@ -178,6 +178,34 @@ fn ghosts_that_a_later_chain_has_set_on_the_host_are_not_set_again() {
     }
 }
 
+/// Several threads look at once at an array whose ghosts a chain has filled, but not on the host: one of them fills
+/// those, and the others wait for it.
+#[test]
+fn threads_that_look_at_once_find_the_ghosts_of_a_chain() {
+    let run = |acc: &TileAcc| {
+        let mut u = beside(acc, Boundary::Periodic, 1);
+        let mut next = u.like().unwrap();
+        let mut seen = Vec::new();
+        for _ in 0..8 {
+            u.fill_ghosts().unwrap();
+            upwind(&mut next, &u);
+            std::mem::swap(&mut u, &mut next);
+            u.fill_ghosts().unwrap();
+            acc.sync().unwrap();
+            let look = |region: usize| u.read_grown_box(region, u.grown_box(region).unwrap()).unwrap();
+            seen.push(std::thread::scope(|scope| {
+                let threads = [0, 1, 2, 2, 1, 0].map(|region| scope.spawn(move || look(region)));
+                threads.map(|thread| thread.join().unwrap())
+            }));
+        }
+        seen
+    };
+    let Some(acc) = on_a_device(TileAcc::builder().memory_limit(20_000)) else { return };
+    let expected = run(&TileAcc::builder().device(Device::Cpu).threads(2).build().unwrap());
+    assert_eq!(run(&acc), expected);
+    assert!(acc.stats().passes >= 8, "{}", acc.stats());
+}
+
 /// The ghosts of an array that one chain has filled on the unwrapped axis alone. That chain ends while a sweep gets its
 /// place in it, since steps that are held back give their room then, and the sweep opens another one.
 #[test]

@@ -306,7 +306,8 @@ mod tests {
     fn a_region_is_of_the_side_that_wrote_it_last() {
         let mut table = Coherence::default();
         table.written_on_device(0);
-        assert!(table.is_of_device(0));
+        table.touched(0);
+        assert!(table.is_of_device(0) && !table.is_on_host(0));
         table.ghosts_filled(1, true);
         assert!(table.brings_ghosts(0));
         table.came_home(0);

@@ -195,11 +195,9 @@ impl Storage {
     /// The device's memory of the array, if it has any, the boxes of regions whose newest values it alone has, and the
     /// others.
     fn parted(&self, boxes: &[OfRegion]) -> (Option<Arc<Memory>>, Vec<OfRegion>, Vec<OfRegion>) {
-        let (memory, held) = self.held(boxes.iter().map(|(region, _)| *region));
-        let (mut there, mut here) = (Vec::new(), Vec::new());
-        for (of, held) in boxes.iter().zip(held) {
-            if held.is_on_host { here.push(*of) } else { there.push(*of) }
-        }
+        let all = boxes.iter().copied();
+        let (memory, parted) = self.memory_and(|table| all.partition(|(region, _)| table.is_on_host(*region)));
+        let (here, there) = parted;
         (memory, there, here)
     }
 
@@ -467,8 +465,8 @@ impl Storage {
 
     /// The device's memory of the array, if that has the newest values of the regions of all these parts.
     pub(crate) fn memory_of(&self, parts: &[PackedBox]) -> Option<Arc<Memory>> {
-        let (memory, held) = self.held(parts.iter().map(|part| part.region));
-        memory.filter(|_| held.iter().all(|held| held.is_on_device))
+        let (memory, there) = self.memory_and(|table| parts.iter().all(|part| table.is_on_device(part.region)));
+        memory.filter(|_| there)
     }
 
     /// Changes boxes of regions that have their newest values on the device, there: `give` puts the values of a batch
@@ -487,12 +485,13 @@ impl Storage {
         boxes: &[OfRegion],
         give: OfBatch<'_>,
     ) -> Result<Vec<(OfRegion, bool)>, Error> {
-        let (_, held) = self.held(boxes.iter().map(|(region, _)| *region));
         let (mut there, mut here) = (Vec::new(), Vec::new());
-        for (of, held) in boxes.iter().zip(held) {
-            there.extend(held.is_on_device.then_some(*of));
-            here.extend(held.is_on_host.then_some((*of, held.is_on_device)));
-        }
+        self.with_table(|table| {
+            for of in boxes {
+                there.extend(table.is_on_device(of.0).then_some(*of));
+                here.extend(table.is_on_host(of.0).then_some((*of, table.is_on_device(of.0))));
+            }
+        });
         if has_ghosts(array.0, boxes) {
             self.set_fixed_ghosts(false);
         }

@@ -64,13 +64,6 @@ struct Arrival {
     fixing: Option<Arc<DeviceCopies>>,
 }
 
-/// Where a region's newest values are, for who reads or changes some of them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    pub is_on_host: bool,
-    pub is_on_device: bool,
-}
-
 /// Blocks of the host of at least this many bytes are pinned for copies.
 const WORTH_PINNING: usize = 1 << 18;
 
@@ -179,14 +172,20 @@ impl Storage {
     }
 
     /// Makes the device's copy of a region the newest, for commands of `queue` that follow. With `write` it becomes
-    /// the only one.
+    /// the only one. With `replaced`, zeros come instead of values, and ghosts of fixed value as that says.
     ///
     /// # Safety
     /// No one writes the region on the host until the node of `queue` has finished; no one reads it there if `write`.
     ///
     /// # Errors
     /// Memory that the device does not have, or a copy that failed.
-    pub(crate) unsafe fn to_device(&self, queue: &Queue<'_>, region: usize, write: bool) -> Result<(), Error> {
+    pub(crate) unsafe fn to_device(
+        &self,
+        queue: &Queue<'_>,
+        region: usize,
+        write: bool,
+        replaced: Option<&Regional>,
+    ) -> Result<(), Error> {
         let Queue { device, stream, .. } = queue;
         let backend = device.backend();
         self.unpack(region);
@@ -208,7 +207,7 @@ impl Storage {
                 Some((other, event)) if other != stream => device.wait(*stream, &**event)?,
                 _ => {}
             }
-        } else if table.has_to_come(region) {
+        } else if table.has_to_come(region) && replaced.is_none() {
             device.counts.upload(bytes);
             let copy = || {
                 pieces.iter().try_for_each(|piece| {
@@ -231,43 +230,22 @@ impl Storage {
         } else {
             // SAFETY: the array's memory has the region there; the graph keeps others away.
             unsafe { arrival.zero(queue, &memory, &pieces)? };
+            let site = |ghosts: &Regional| self.site(region, &ghosts.layout.regions[region]);
+            if let Some(ghosts) = replaced.filter(|_| table.has_to_come(region))
+                && let Some(copies) = ghosts.fix_on_device(device, region, site(ghosts))?
+            {
+                // SAFETY: the copies are for a region of this layout, which lies where they were told; the rest is the
+                // caller's promise. They are held until the host has had the region, so until they are done.
+                unsafe { copies.run(*stream, &memory, &memory)? };
+                arrival.fixing = Some(Arc::new(copies));
+                arrival.marked(queue)?;
+            }
             table.came(region);
         }
         if write {
             table.written_on_device(region);
         }
         Ok(())
-    }
-
-    /// Makes the device's copy of a region the only one, for commands of `queue` that follow, with zeros instead of the
-    /// values and ghosts of fixed value as `ghosts` says; nothing if no values would have to be brought.
-    ///
-    /// # Safety
-    /// As [`Storage::to_device`] with `write`.
-    ///
-    /// # Errors
-    /// Memory that the device does not have, no compiler, or a launch that failed.
-    pub(crate) unsafe fn replace_on_device(
-        &self,
-        queue: &Queue<'_>,
-        region: usize,
-        ghosts: &Regional,
-    ) -> Result<(), Error> {
-        let mut state = self.residence().lock();
-        let memory = self.memory_in(&mut state, queue.device)?;
-        let State { table, arrivals, .. } = &mut *state;
-        let Some(arrival) = arrivals.get_mut(region).filter(|_| table.has_to_come(region)) else { return Ok(()) };
-        // SAFETY: the array's memory has the region there; the graph keeps others away.
-        unsafe { arrival.zero(queue, &memory, &self.pieces(region, false))? };
-        table.written_on_device(region);
-        let mut site = ghosts.site(region, self.offset(region));
-        site.cells = self.row().map_or(site.cells, |row| row.cells);
-        let Some(copies) = ghosts.fix_on_device(queue.device, region, site)? else { return Ok(()) };
-        // SAFETY: the copies are for a region of this layout, which lies where they were told; the rest is the caller's
-        // promise. They are held until the host has had the region, so until they are done.
-        unsafe { copies.run(queue.stream, &memory, &memory)? };
-        arrival.fixing = Some(Arc::new(copies));
-        arrival.marked(queue)
     }
 
     /// Makes the host's copy of a region the only one, whatever it holds; nothing if the host has the newest values.
@@ -304,14 +282,10 @@ impl Storage {
         self.with_table(|table| (0..self.regions()).map(|region| of(table, region)).collect())
     }
 
-    /// The device's memory of the array, if it has any, and where the newest values of these regions are.
-    pub(super) fn held(&self, regions: impl Iterator<Item = usize>) -> (Option<Arc<Memory>>, Vec<Held>) {
+    /// The device's memory of the array, if it has any, and what the table says.
+    pub(super) fn memory_and<T>(&self, ask: impl FnOnce(&Coherence) -> T) -> (Option<Arc<Memory>>, T) {
         let state = self.residence().lock();
-        let of = |region| Held {
-            is_on_host: state.table.is_on_host(region),
-            is_on_device: state.table.is_on_device(region),
-        };
-        (state.memory.clone(), regions.map(of).collect())
+        (state.memory.clone(), ask(&state.table))
     }
 
     /// Runs `f` on the device's memory of the array, which has the newest values of these regions and keeps them

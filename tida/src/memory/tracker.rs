@@ -228,10 +228,8 @@ impl Tracker {
                 Mode::Look => return Ok(()),
                 _ => self.storage.fill_owed_on_host(queue.device),
             }
-            if let Some(regional) = self.replaced(region, mode) {
-                self.storage.replace_on_device(queue, region, regional)?;
-            }
-            self.storage.to_device(queue, region, mode.changes())
+            let replaced = self.replaced(region, mode).map(|regional| &**regional);
+            self.storage.to_device(queue, region, mode.changes(), replaced)
         }
     }
 

@@ -1,21 +1,23 @@
 //! Filling the ghosts of an array of which the device has some regions and the host the others.
 //!
-//! Each phase of a plan is parted by the sides of the regions that a copy sets and reads. Copies on one side are done
-//! there. Of those that cross only what they read goes over the link: packed into strips on the side that has it, and
-//! read from there on the other.
+//! Each phase of a plan is parted by the sides of the regions whose ghosts are set. What these read of regions of the
+//! other side comes first, as boxes by themselves (`memory/parts.rs`), to where this side has older copies of those
+//! regions. Then each side does its own copies, as if it had all regions.
 
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::super::parts::{Batch, OfRegion, OnTheWay, packed};
 use super::super::storage::Storage;
 use super::Which;
-use super::compile::{Where, packs};
+use super::compile::{Where, of_parts};
 use super::device::DeviceCopies;
 use super::host::OnHost;
 use super::plan::{GhostCopy, GhostPlan, Phase};
 use super::regions::Regional;
-use crate::backend::{Backend, HostBlock, Memory};
+use crate::backend::cpu::{Memories, copy_box};
+use crate::backend::{Backend, Memory};
 use crate::device::core::DeviceCore;
+use crate::device::passages::Passage;
 use crate::device::timeline::SpanKind;
 use crate::error::Error;
 use crate::memory::node::Queue;
@@ -38,43 +40,22 @@ struct Mixed {
     /// Whether ghosts of each region are set.
     set: Vec<bool>,
     phases: Vec<Parts>,
-    /// Bytes of a block.
-    bytes: usize,
-    /// Blocks that no fill uses now.
-    blocks: Mutex<Vec<Block>>,
 }
 
-/// The copies of a phase.
+/// The copies of a phase, and what each side reads of the other one's regions.
 #[derive(Debug)]
 struct Parts {
     host: Vec<GhostCopy>,
     device: DeviceCopies,
-    to_host: Crossing,
-    to_device: Crossing,
+    to_host: Vec<OfRegion>,
+    to_device: Batch,
 }
 
-/// Copies whose sources cross the link one way: in one strip.
-#[derive(Debug)]
+/// What is on its way across the link, and memory that values pass through.
+#[derive(Debug, Default)]
 struct Crossing {
-    /// What the host does: packs the strip, or sets ghosts from it.
-    host: Vec<GhostCopy>,
-    /// The other of both.
-    device: DeviceCopies,
-    /// The place of the strip in a block.
-    bytes: Range<usize>,
-}
-
-/// Memory on both sides for what crosses.
-#[derive(Debug)]
-struct Block {
-    host: HostBlock,
-    device: Memory,
-}
-
-impl Block {
-    fn new(device: &DeviceCore, bytes: usize) -> Result<Block, Error> {
-        Ok(Block { host: HostBlock::new(device.backend(), bytes), device: device.table(bytes)? })
-    }
+    boxes: Vec<OnTheWay>,
+    passages: Vec<Passage>,
 }
 
 impl Regional {
@@ -95,8 +76,8 @@ impl Regional {
         storage.fill_owed_on_host(device);
         storage.materialize_ghosts_now(device)?;
         let (plan, sides) = (self.plan(), storage.sides());
-        // Values that are made of others on both sides, or nothing on the device: all of it on the host.
-        if !sides.contains(&true) || plan.phases.iter().any(|phase| phase.moving.iter().any(|c| torn(c, &sides))) {
+        // Nothing on the device: all of it on the host.
+        if !sides.contains(&true) {
             for region in 0..sides.len() {
                 // SAFETY: the caller's promise.
                 unsafe { storage.to_host(device, region, true)? };
@@ -107,17 +88,12 @@ impl Regional {
             return Ok(());
         }
         let mixed = self.parted(device, sides, fixed)?;
-        let free = mixed.blocks.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut block = match free {
-            Some(block) => block,
-            None => Block::new(device, mixed.bytes)?,
-        };
         let queue = Queue { device, stream: device.any_stream(), rings: &[], refilled: &[], lane: None, notes: None };
-        // SAFETY: the caller's promise.
-        let run = Run { host: unsafe { OnHost::new(plan, storage) }, mixed: &mixed, queue: &queue, storage };
+        let (run, mut crossing) = (Run { regional: self, mixed: &mixed, queue: &queue, storage }, Crossing::default());
         // SAFETY: the caller's promise; nothing that it put into streams is left when it fails.
-        queue.enqueue(|| unsafe { run.all(&mut block) })?;
-        mixed.blocks.lock().unwrap_or_else(PoisonError::into_inner).push(block);
+        queue.enqueue(|| unsafe { run.all(&mut crossing) })?;
+        let passages = crossing.passages.into_iter().chain(crossing.boxes.into_iter().map(|of| of.passage));
+        passages.for_each(|passage| device.passages().give(passage));
         Ok(())
     }
 
@@ -128,67 +104,45 @@ impl Regional {
         if let Some(mixed) = known.iter().find(same) {
             return Ok(mixed.clone());
         }
-        let mixed = Arc::new(Mixed::new(device, self.plan(), sides, fixed)?);
+        let mixed = Arc::new(self.part_by(device, self.plan(), sides, fixed)?);
         if known.len() == KEPT {
             known.remove(0);
         }
         known.push(mixed.clone());
         Ok(mixed)
     }
-}
 
-impl Mixed {
-    fn new(device: &DeviceCore, plan: &GhostPlan, sides: Vec<bool>, fixed: bool) -> Result<Mixed, Error> {
+    fn part_by(&self, device: &DeviceCore, plan: &GhostPlan, sides: Vec<bool>, fixed: bool) -> Result<Mixed, Error> {
         let sites = plan.sites();
-        let mut set = vec![false; sides.len()];
-        let mut end = 0;
-        let mut phases = Vec::with_capacity(plan.phases.len());
-        for Phase { moving, fixed: constant, .. } in &plan.phases {
+        let (mut set, there) = (vec![false; sides.len()], &sides[..]);
+        let phase = |Phase { moving, fixed: constant, .. }: &Phase| {
             let constant: &[_] = if fixed { constant } else { &[] };
-            let (mut host, mut on_device, mut down, mut up) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-            for copy in moving.iter().chain(constant) {
-                set[copy.region] = true;
-                let from = copy.sources().next().map_or(sides[copy.region], |from| sides[from.region]);
-                let list = match (from, sides[copy.region]) {
-                    (false, false) => &mut host,
-                    (true, true) => &mut on_device,
-                    (true, false) => &mut down,
-                    (false, true) => &mut up,
+            let all = || moving.iter().chain(constant);
+            all().for_each(|copy| set[copy.region] = true);
+            // Copies for one side, and the boxes that they read of the other.
+            let [host, on_device] = [false, true].map(|side| all().filter(move |copy| there[copy.region] == side));
+            let crossing = |copies: &mut dyn Iterator<Item = &GhostCopy>| {
+                let read = |copy: &GhostCopy| -> Vec<OfRegion> {
+                    let across = copy.sources().filter(|from| there[from.region] != there[copy.region]);
+                    across.map(|from| (from.region, copy.read_by(from))).collect()
                 };
-                list.push(copy.clone());
-            }
-            let on = |copies: &[GhostCopy], strip: usize| {
-                let at = |region: usize, packed: Option<usize>| match packed {
-                    Some(start) => Where::Strip(strip + start),
-                    None => Where::Region(sites[region]),
-                };
-                DeviceCopies::new(device, plan.jobs(copies, at))
+                let mut boxes: Vec<OfRegion> = copies.flat_map(read).collect();
+                boxes.sort_unstable_by_key(|(region, cells)| (*region, cells.lo, cells.hi));
+                boxes.dedup();
+                boxes
             };
-            let mut crossing = |mut copies: Vec<GhostCopy>, to_device: bool| {
-                let strips = plan.through_strips(&mut copies, |_| Some(0));
-                let bytes = end..end + strips.iter().map(|(_, bytes)| bytes).sum::<usize>();
-                end = bytes.end;
-                let packs = packs(&copies, |_| true);
-                let (host, there) = if to_device { (packs, copies) } else { (copies, packs) };
-                Ok::<_, Error>(Crossing { host, device: on(&there, bytes.start)?, bytes })
-            };
-            let (to_host, to_device) = (crossing(down, false)?, crossing(up, true)?);
-            phases.push(Parts { host, device: on(&on_device, 0)?, to_host, to_device });
-        }
-        let backend = device.backend().clone();
-        Ok(Mixed { backend, sides, fixed, set, phases, bytes: end, blocks: Mutex::default() })
+            let to_device = packed(&self.element, &crossing(&mut on_device.clone()));
+            let device = DeviceCopies::new(device, plan.jobs(on_device, |region, _| Where::Region(sites[region])))?;
+            Ok(Parts { to_host: crossing(&mut host.clone()), host: host.cloned().collect(), device, to_device })
+        };
+        let phases = plan.phases.iter().map(phase).collect::<Result<_, Error>>()?;
+        Ok(Mixed { backend: device.backend().clone(), sides, fixed, set, phases })
     }
-}
-
-/// Whether a copy reads regions of both sides.
-fn torn(copy: &GhostCopy, sides: &[bool]) -> bool {
-    let mut from = copy.sources().map(|from| sides[from.region]);
-    from.next().is_some_and(|first| from.any(|other| other != first))
 }
 
 /// A fill under way.
 struct Run<'a> {
-    host: OnHost<'a>,
+    regional: &'a Regional,
     mixed: &'a Mixed,
     queue: &'a Queue<'a>,
     storage: &'a Arc<Storage>,
@@ -196,17 +150,16 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// # Safety
-    /// As [`Regional::fill_both`]. If it fails, who calls waits for the streams.
-    unsafe fn all(&self, block: &mut Block) -> Result<(), Error> {
+    /// As [`Regional::fill_both`]. If it fails, who calls waits for the streams and holds what is crossing till then.
+    unsafe fn all(&self, crossing: &mut Crossing) -> Result<(), Error> {
         let Run { mixed, queue, storage, .. } = self;
-        let backend = queue.device.backend();
         let memory = storage.device_memory(queue.device)?;
         queue.device.counts.launch(1);
         for (region, (on_device, set)) in mixed.sides.iter().zip(&mixed.set).enumerate() {
             // SAFETY: the caller's promise.
             unsafe {
                 if *on_device {
-                    storage.to_device(queue, region, *set)?;
+                    storage.to_device(queue, region, *set, None)?;
                 } else {
                     storage.to_host(queue.device, region, *set)?;
                 }
@@ -214,56 +167,69 @@ impl Run<'_> {
         }
         for parts in &mixed.phases {
             // SAFETY: the caller's promise, for these copies; within a phase none writes what another one touches.
-            unsafe { self.phase(parts, &memory, block)? };
+            unsafe { self.phase(parts, &memory, crossing)? };
         }
-        backend.record(queue.stream)?.finish()
+        queue.device.backend().record(queue.stream)?.finish()
     }
 
     /// # Safety
-    /// As [`Run::all`]. The memory is the array's, and the block that of these sides.
-    unsafe fn phase(&self, parts: &Parts, memory: &Memory, block: &mut Block) -> Result<(), Error> {
-        let Queue { device, stream, .. } = *self.queue;
+    /// As [`Run::all`]. The memory is the array's.
+    unsafe fn phase(&self, parts: &Parts, memory: &Memory, crossing: &mut Crossing) -> Result<(), Error> {
+        let Run { regional, queue, storage, .. } = self;
+        let Queue { device, stream, .. } = **queue;
         let backend = device.backend();
-        let host: *mut u8 = block.host.start();
-        let on_device = |copies: &DeviceCopies, to: &Memory, from: &Memory| {
-            // SAFETY: the copies were made for this array and this block; the rest is the caller's promise.
-            device.timed(SpanKind::Ghost, "fill_ghosts", stream, 0, || unsafe { copies.run(stream, to, from) })
-        };
-        let Parts { to_host: down, to_device: up, .. } = parts;
+        let array = (&*regional.layout, &regional.element);
         // What the host waits for goes first.
-        let mut coming = None;
-        if !down.bytes.is_empty() {
-            on_device(&down.device, &block.device, memory)?;
-            let bytes = down.bytes.len();
-            device.counts.download(bytes);
-            // SAFETY: both blocks have these bytes, which nothing else uses until the copy has been waited for.
-            device.timed(SpanKind::D2h, "ghosts", stream, bytes, || unsafe {
-                backend.download(stream, &block.device, down.bytes.start, host.add(down.bytes.start), bytes)
-            })?;
-            coming = Some(backend.record(stream)?);
+        // SAFETY: the caller's promise.
+        let (coming, _) = unsafe { storage.send_boxes(queue, array, &parts.to_host)? };
+        let mut come = None;
+        if let Some((batch, boxes)) = coming {
+            come = Some((batch, boxes.passage.host.start(), backend.record(stream)));
+            crossing.boxes.push(boxes);
             backend.flush(stream)?;
         }
-        if !up.bytes.is_empty() {
-            // SAFETY: the strip is in the block, aligned, and no copy under way uses it.
-            unsafe { self.host.with_strips(host.add(up.bytes.start)) }.copies(&up.host);
-            let bytes = up.bytes.len();
-            device.counts.upload(bytes);
-            // SAFETY: as for the download.
-            device.timed(SpanKind::H2d, "ghosts", stream, bytes, || unsafe {
-                backend.upload(stream, &block.device, up.bytes.start, host.add(up.bytes.start), bytes)
-            })?;
-            on_device(&up.device, memory, &block.device)?;
+        if !parts.to_device.parts.is_empty() {
+            let values = device.passages().take(backend, parts.to_device.bytes);
+            let from = values.host.start();
+            crossing.passages.push(values);
+            // SAFETY: the passage is this fill's until all is done; the rest is the caller's promise.
+            unsafe {
+                self.copy(&parts.to_device, from, true);
+                crossing.boxes.push(storage.receive_boxes(queue, array, &parts.to_device, from)?);
+            }
         }
         if !parts.device.is_empty() {
-            on_device(&parts.device, memory, memory)?;
+            // SAFETY: the copies were made for this array; the rest is the caller's promise.
+            let put = || unsafe { parts.device.run(stream, memory, memory) };
+            device.timed(SpanKind::Ghost, "fill_ghosts", stream, 0, put)?;
         }
         backend.flush(stream)?;
-        self.host.copies(&parts.host);
-        if let Some(event) = coming {
-            event.finish()?;
-            // SAFETY: the copy into the block is done.
-            unsafe { self.host.with_strips(host.add(down.bytes.start)) }.copies(&down.host);
+        if let Some((batch, values, event)) = come {
+            event?.finish()?;
+            // SAFETY: the boxes have come.
+            unsafe { self.copy(&batch, values, false) };
         }
+        // SAFETY: the caller's promise.
+        unsafe { OnHost::new(regional.plan(), storage) }.copies(&parts.host);
         Ok(())
+    }
+
+    /// Copies boxes from the host's memory of their regions to where they lie packed, or the other way round.
+    ///
+    /// # Safety
+    /// The batch has its bytes there. No one else touches the boxes.
+    unsafe fn copy(&self, batch: &Batch, there: *mut u8, packs: bool) {
+        let Run { regional, storage, .. } = self;
+        for part in &batch.parts {
+            let base = storage.base(part.region);
+            let (to, from) = if packs { (there, base) } else { (base, there) };
+            let memories = Memories { to, from: [from.cast_const(); 2] };
+            let one = std::slice::from_ref(part);
+            let jobs = of_parts((&regional.layout, &regional.element), one, packs, |region| regional.site(region, 0));
+            for (kind, boxes) in jobs {
+                // SAFETY: the box lies in both memories; the rest is the caller's promise.
+                boxes.iter().for_each(|copy| unsafe { copy_box(&kind, copy, memories) });
+            }
+        }
     }
 }

@@ -132,7 +132,7 @@ fn fill(queue: &Queue<'_>, chain: &Chain, tracker: &Arc<Tracker>, link: &Link) -
     }
     for region in regions {
         // SAFETY: as above.
-        unsafe { storage.to_device(queue, region, true)? };
+        unsafe { storage.to_device(queue, region, true, None)? };
     }
     storage.filled(true);
     device.counts.launch(1);
