@@ -81,8 +81,12 @@ impl Steps {
     /// What lies beyond the faces of their box; nothing if a block cannot know.
     pub fn faces<'a>(&self, facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>, cells: &GridBox<4>) -> Option<Faces> {
         let computed = self.following.computed;
-        let Following { filled, alike, .. } = self.following;
-        let mut faces = faces(self.pair(), &facts_of, cells, (filled, alike, computed))?;
+        let mut faces = faces(self.pair(), &facts_of, cells, (self.following.filled, computed))?;
+        if !self.following.alike {
+            // An array whose ghosts no step reads may never have had its fixed values.
+            let constant = faces.iter_mut().flatten().filter(|face| **face == Face::Constant);
+            constant.for_each(|face| *face = Face::Memory);
+        }
         if !computed.is_empty() && facts_of(self.pair().out)?.domain() != *cells {
             return None;
         }
@@ -104,13 +108,12 @@ impl Steps {
 }
 
 /// What lies beyond the faces of a box for steps between which ghosts are filled or not, and beyond some faces
-/// computed; nothing if a block cannot know. Filled before some and not before others, they are not `alike`: an array
-/// whose ghosts no step reads may never have had its fixed values.
+/// computed; nothing if a block cannot know.
 fn faces<'a>(
     pair: &Pair,
     facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>,
     cells: &GridBox<4>,
-    (filled, alike, computed): (bool, bool, Sides),
+    (filled, computed): (bool, Sides),
 ) -> Option<Faces> {
     let mut faces = [[Face::Memory; 2]; 4];
     let (out, inp) = (facts_of(pair.out)?, facts_of(pair.inp)?);
@@ -129,10 +132,10 @@ fn faces<'a>(
             if computed.has(2 * axis + side) {
                 continue;
             }
-            *face = out.faces[axis][side].filter(|face| face.is_held() || whole)?;
+            *face = out.faces[axis][side].filter(|face| *face == Face::Memory || whole)?;
             let fixed = out.fixed[axis][side].is_some() && out.fixed[axis][side] == inp.fixed[axis][side];
             let ends = [cells.lo[axis] == domain.lo[axis], cells.hi[axis] == domain.hi[axis]];
-            if fixed && alike && ends[side] && *face == Face::Memory {
+            if fixed && ends[side] && *face == Face::Memory {
                 *face = Face::Constant;
             }
         }

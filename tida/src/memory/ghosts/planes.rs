@@ -73,7 +73,7 @@ impl PlaneFacts {
     /// The faces beyond which a fill sets ghosts anew, if it is known how.
     pub fn filled(&self) -> Sides {
         let faces = self.faces.as_flattened();
-        (0..faces.len()).filter(|side| faces[*side].is_some_and(|face| !face.is_held())).collect()
+        (0..faces.len()).filter(|side| faces[*side].is_some_and(|face| face != Face::Memory)).collect()
     }
 
     /// The faces beyond which all components have fixed values.
@@ -170,8 +170,7 @@ fn moves(boundary: &Boundary<usize>) -> bool {
     !matches!(boundary, Boundary::Fixed(_) | Boundary::Open)
 }
 
-/// See [`PlaneFacts::faces`]. None where components differ. What lies beyond a border is of no use, so it may be taken
-/// for the same in all arrays.
+/// See [`PlaneFacts::faces`]. None where components differ. What lies beyond a border is in memory.
 pub(super) fn face_kinds<const D: usize>(layout: &Layout<D>, boundaries: &Kinds<D>) -> FaceKinds {
     let mut faces = [[Some(Face::Memory); 2]; 4];
     let all = (0..D).flat_map(|axis| [(axis, 0), (axis, 1)]);
@@ -182,9 +181,10 @@ pub(super) fn face_kinds<const D: usize>(layout: &Layout<D>, boundaries: &Kinds<
         faces[4 - D + axis] = std::array::from_fn(|side| {
             // Nothing that a cell of the part needs is there, nor beyond its corners.
             if layout.borders[axis][side] {
-                return Some(Face::Constant);
+                return Some(Face::Memory);
             }
             let kind = |boundary: &Boundary<usize>| match boundary {
+                _ if layout.borders[axis][side] => Some(Face::Memory),
                 // What lies beyond its corners is not what the other faces say.
                 Boundary::Open if moves => None,
                 Boundary::Fixed(_) | Boundary::Open => Some(Face::Memory),

@@ -240,6 +240,10 @@ fn several(
     let mut faces = following.faces(facts_of, cells)?;
     let (out, inp) = (array_of(pair.out)?, array_of(pair.inp)?);
     let axis = 4 - planars[out].facts().rank;
+    // Nobody has use for what lies beyond a border. As if it was the same in both arrays a launch reads it in the one
+    // that it reads anyway; the other one may not be there.
+    let borders = faces[axis].iter_mut().zip(planars[out].regional.borders[axis]);
+    borders.filter(|(_, border)| *border).for_each(|(face, _)| *face = Face::Constant);
     // What each of the kernels reads of arrays that do not alternate, and how far any of them reads of those that do.
     let mut others: SmallVec<[Use; 4]> = SmallVec::new();
     let (mut lo, mut hi) = (0, 0);
