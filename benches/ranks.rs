@@ -14,16 +14,25 @@
 //! Started by `mpirun` itself it measures one thing:
 //!
 //! ```text
-//! mpirun -n 2 ranks heat fixed 256 256 50 5     # planes, cells along both other axes, steps, rounds
-//! mpirun -n 2 ranks strip 512 200               # a fill of ghosts of 512² numbers each way, with its wait
+//! mpirun --bind-to none -n 2 ranks heat fixed 256 256 50 5   # planes, cells along both other axes, steps, rounds
+//! mpirun --bind-to none -n 2 ranks strip 512 200   # a fill of ghosts of 512² numbers each way, with its wait
 //! ```
+//!
+//! Open MPI binds each of two ranks to one core if it is not told `--bind-to none`. On a device a rank has four threads
+//! that wait for one another.
+//!
+//! Ranks begin each fill at once, by the clock of their host. With `parts` as the last argument it is also said how far
+//! a fill is when, on the first rank.
 //!
 //! Each says how many bytes ranks took from one another's devices. With `host` as the last argument they go by way of
 //! the host all the same.
 
+use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt::{Debug, Write as _};
 use std::process::{Command, ExitCode};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tida::Ranks;
 use tida::acc::TileAccBuilder;
@@ -38,8 +47,14 @@ fn main() -> ExitCode {
     let done = match given.as_slice() {
         ["heat", numbers @ .., "host"] => heat(numbers, TileAcc::builder().apart()),
         ["heat", numbers @ ..] => heat(numbers, TileAcc::builder()),
-        ["strip", side, rounds, "host"] => strip(side, rounds, TileAcc::builder().apart()),
-        ["strip", side, rounds] => strip(side, rounds, TileAcc::builder()),
+        ["strip", side, rounds, "host"] => strip(side, rounds, TileAcc::builder().apart(), None),
+        ["strip", side, rounds, "parts"] => {
+            let parts = Arc::new(Parts::default());
+            tracing::subscriber::set_global_default(Told(parts.clone()))
+                .map_err(Box::from)
+                .and_then(|()| strip(side, rounds, TileAcc::builder(), Some(&parts)))
+        }
+        ["strip", side, rounds] => strip(side, rounds, TileAcc::builder(), None),
         [by_hand, ranks, cells, steps, rounds] => beside(by_hand, ranks, cells, steps, rounds),
         // So that all benches can be run at once.
         [] => {
@@ -103,24 +118,90 @@ fn heat(numbers: &[&str], builder: TileAccBuilder) -> Result<()> {
     Ok(())
 }
 
+/// What was told during a fill, each with its time.
+#[derive(Default)]
+struct Parts(Mutex<Vec<(String, Instant)>>);
+
+/// Seconds after the start of each fill, of what was told in it: by its words, and which time it is in the fill.
+type Times = BTreeMap<(String, usize), Vec<f64>>;
+
+/// Writes down what is told of strips.
+struct Told(Arc<Parts>);
+
+impl tracing::Subscriber for Told {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target() == "tida::strips"
+    }
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Message(String);
+        impl tracing::field::Visit for Message {
+            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn Debug) {
+                let _ = write!(self.0, "{value:?}");
+            }
+        }
+        let (now, mut message) = (Instant::now(), Message(String::new()));
+        event.record(&mut message);
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).push((message.0, now));
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+impl Parts {
+    fn take(&self) -> Vec<(String, Instant)> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// All ranks of a host go on at one moment.
+fn begin_at_once(acc: &TileAcc) -> Result<()> {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let all = acc.exchange(Ok((now().as_nanos() as u64).to_le_bytes().to_vec()))?;
+    let last = all.iter().filter_map(|bytes| bytes.as_slice().try_into().ok()).map(u64::from_le_bytes).max();
+    let at = Duration::from_nanos(last.unwrap_or(0)) + Duration::from_micros(500);
+    while now() < at {
+        std::hint::spin_loop();
+    }
+    Ok(())
+}
+
 /// Seconds of a fill of ghosts that gives and takes a plane of each neighbour, until it is done.
-fn strip(side: &str, rounds: &str, builder: TileAccBuilder) -> Result<()> {
+fn strip(side: &str, rounds: &str, builder: TileAccBuilder, parts: Option<&Parts>) -> Result<()> {
     let (side, rounds): (usize, usize) = (side.parse()?, rounds.parse()?);
     let acc = builder.ranks(Ranks::Mpi).build()?;
     let builder = TileArray::<f64, 3>::builder([8 * acc.ranks(), side, side]).ghost([[1, 1], [0, 0], [0, 0]]);
     let mut u = builder.build(&acc)?;
-    let mut seconds = Vec::new();
+    let (mut seconds, mut told) = (Vec::new(), Times::new());
     for round in 0..rounds + 20 {
         for tile in u.tiles() {
             compute(&tile, &mut u, kernel!(|u, at| u[at] = u[at] + at[0] as f64))?;
         }
         acc.sync()?;
-        acc.exchange(Ok(Vec::new()))?;
+        begin_at_once(&acc)?;
+        parts.map(Parts::take);
         let start = Instant::now();
         u.fill_ghosts()?;
+        let recorded = start.elapsed().as_secs_f64();
         acc.sync()?;
-        if round >= 20 {
-            seconds.push(start.elapsed().as_secs_f64());
+        if round < 20 {
+            continue;
+        }
+        seconds.push(start.elapsed().as_secs_f64());
+        let all = parts.map(Parts::take).unwrap_or_default().into_iter();
+        let mut times: BTreeMap<String, usize> = BTreeMap::new();
+        let since = all.map(|(what, at)| (what, at.saturating_duration_since(start).as_secs_f64()));
+        for (what, at) in since.chain([("the call is over".to_owned(), recorded)]) {
+            let time = times.entry(what.clone()).or_default();
+            *time += 1;
+            told.entry((what, *time)).or_default().push(at);
         }
     }
     // The ghosts are those of the neighbour.
@@ -137,6 +218,11 @@ fn strip(side: &str, rounds: &str, builder: TileAccBuilder) -> Result<()> {
         seconds.sort_by(f64::total_cmp);
         let bytes = side * side * 8;
         let at = |part: usize| seconds[seconds.len() * part / 10] * 1e6;
+        let mut parts: Vec<_> = told.into_iter().map(|(what, all)| (median(all), what)).collect();
+        parts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (at, (what, time)) in parts.iter().filter(|_| parts.len() > 1) {
+            println!("  after {:6.1} us, median: {what} ({time})", at * 1e6);
+        }
         println!("{bytes} bytes each way: {:.1} us a fill, median; {:.1} to {:.1} in the middle", at(5), at(1), at(9));
         println!("{} bytes taken from other ranks' devices", acc.stats().strip_bytes);
     }

@@ -214,11 +214,11 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     pub fn read_box_later(&self, cells: GridBox<D>) -> Result<BoxValues<T>, Error> {
         outside_kernels("read a box")?;
         let count = self.check_box("read", &cells)?;
+        if self.is_parted() {
+            return self.read_parts_later(&cells, count);
+        }
         let (mut values, to) = (Vec::new(), Arc::new(OnceLock::new()));
         reserve(&mut values, count)?;
-        if self.is_parted() {
-            return self.read_parts_later(&cells, (values, to));
-        }
         let parts = self.owned(&cells);
         let touches = self.touches(&parts, &|_| Mode::Look);
         let (layout, storage) = (self.layout.clone(), self.storage.clone());
@@ -242,17 +242,16 @@ impl<T: Element, const D: usize> TileArray<T, D> {
     /// The same of an array on several places: each reads its part, and one of them puts these together. Of several
     /// ranks each gives what it has to all others.
     #[track_caller]
-    fn read_parts_later(
-        &self,
-        cells: &GridBox<D>,
-        (mut values, to): (Vec<T>, Arc<OnceLock<Vec<T>>>),
-    ) -> Result<BoxValues<T>, Error> {
+    fn read_parts_later(&self, cells: &GridBox<D>, count: usize) -> Result<BoxValues<T>, Error> {
         let recorded = Location::caller();
         let shared = if self.is_everywhere() { None } else { self.shared_call("read_box_later", recorded) };
         let shared = shared.filter(|(world, _)| world.ranks() > 1);
         let parts = self.of_parts(cells);
         let read = |(number, cells): &(usize, GridBox<D>)| self.parts[*number].read_box_later(*cells);
-        let own = parts.iter().map(read).collect::<Result<Vec<BoxValues<T>>, Error>>();
+        let (mut values, to) = (Vec::new(), Arc::new(OnceLock::new()));
+        // A rank without memory for all has made the call too, and tells the others.
+        let room = reserve(&mut values, count);
+        let own = room.and_then(|()| parts.iter().map(read).collect::<Result<Vec<BoxValues<T>>, Error>>());
         let home =
             parts.first().map_or_else(|| self.acc.places()[0].clone(), |(number, _)| self.parts[*number].acc.clone());
         let given = match shared {

@@ -455,6 +455,9 @@ enum Coming {
     Some(Letter, Option<Sent>),
 }
 
+/// Where it is told how far strips are, for who measures it (`benches/ranks.rs`).
+const STRIPS: &str = "tida::strips";
+
 /// Puts what makes a message into the stream of a node.
 fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>) -> Result<Done, Error> {
     let mut all = Vec::new();
@@ -485,6 +488,7 @@ fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>) -> Res
         }
         Ok(())
     })?;
+    tracing::trace!(target: STRIPS, "packing is queued");
     let device = queue.device.clone();
     Ok(Box::new(move || {
         let letters = give.iter().zip(all).map(|((strips, _), coming)| {

@@ -62,11 +62,18 @@ pub(crate) const ALL_STREAMS: usize = COPIES + 6;
 /// How long a thread looks for what a GPU may end at any moment before it sleeps: to wake takes 10 to 100 µs, and three
 /// threads may have to, one after the other. Where there are few cores others need them meanwhile.
 pub(crate) fn looks_for() -> Duration {
-    static LOOKS_FOR: OnceLock<Duration> = OnceLock::new();
-    *LOOKS_FOR.get_or_init(|| {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Duration::from_micros(if cores >= 4 { 2000 } else { 50 })
-    })
+    Duration::from_micros(if has_cores() { 2000 } else { 50 })
+}
+
+/// Whether each thread that may wait for another one has a core.
+pub(crate) fn has_cores() -> bool {
+    static HAS_CORES: OnceLock<bool> = OnceLock::new();
+    *HAS_CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from) >= 4)
+}
+
+/// What a thread does between two looks for what another one does: where there are few cores, that one may need this.
+pub(crate) fn pause() {
+    if has_cores() { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
 /// What is known of a device.

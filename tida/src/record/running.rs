@@ -32,6 +32,7 @@ impl InFlight {
         let ended = || {
             let waited = event.map_or(Ok(()), |event| {
                 let settled = event.settle();
+                tracing::trace!(target: "tida::strips", "the device is done: {}", node.name);
                 at_work = core.device.as_ref().map(|device| AtWork::on(&**device.backend()));
                 settled
             });

@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use super::driver::{Core, lock};
-use crate::backend::{Waits, looks_for};
+use crate::backend::{Waits, looks_for, pause};
 use crate::error::{Error, ErrorKind};
 use crate::launch::capture::Home;
 use crate::memory::node::Node;
@@ -36,7 +36,7 @@ fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
         if start.elapsed() > most {
             return None;
         }
-        std::hint::spin_loop();
+        pause();
     }
 }
 

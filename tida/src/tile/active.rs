@@ -137,7 +137,8 @@ impl<const D: usize> ActiveBlocks<D> {
         lists.flat_map(|(_, listed)| listed.list.blocks())
     }
 
-    /// Number of active blocks, on several ranks of all of them.
+    /// Number of active blocks, on several ranks of all of them: the same on each. It depends on how the array is cut,
+    /// and so on how many ranks there are; [`cells`](Self::cells) does too.
     pub fn len(&self) -> usize {
         self.all[0]
     }

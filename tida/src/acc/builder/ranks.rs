@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::super::{TileAcc, settings};
 use super::TileAccBuilder;
-use crate::backend::{COPIES, Memory};
+use crate::backend::{COPIES, Memory, has_cores};
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
 use crate::memory::mailbox::LEAST;
@@ -215,6 +215,14 @@ pub(super) fn agree_on_mailboxes(
     let pairs = told(world, world.next(), Ok(found), about)?.concat();
     let pair = |line: &str| line.split_once(' ').and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
     world.mailboxes().agree(pairs.lines().filter_map(pair).collect());
+    if world.mailboxes().are_some() && !has_cores() {
+        tracing::warn!(
+            rank = world.rank(),
+            processors = processors(),
+            "threads of this rank wait for one another's core while strips are due: `mpirun --bind-to none`, or four \
+             cores a rank, give them more"
+        );
+    }
     Ok(())
 }
 

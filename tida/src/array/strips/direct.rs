@@ -333,6 +333,7 @@ fn taking(take: Vec<Carried>, message: Arc<dyn Message>, owed: LeftToReaders) ->
     Box::new(move |queue| {
         queue.enqueue(|| bring(queue, &take))?;
         let done = receive(queue, take, message)?;
+        tracing::trace!(target: super::STRIPS, "unpacking is queued");
         leave(queue, &owed)?;
         Ok(done)
     })

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::Context;
 use super::stream::CudaEvent;
-use crate::backend::Event;
+use crate::backend::{Event, pause};
 use crate::error::Error;
 
 /// So many ends have an event of their own between them, at least.
@@ -141,7 +141,7 @@ impl Event for CudaEnd {
             while self.of.has_more(self.number) && !event.is_done() {
                 let looked = Instant::now();
                 while looked.elapsed() < PATIENT {
-                    std::hint::spin_loop();
+                    pause();
                 }
             }
             event.finish()?;

@@ -1,7 +1,6 @@
 //! Streams, and events in them.
 
 use std::any::Any;
-use std::hint;
 use std::ptr;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::Context;
 use super::probe::call;
 use super::sys::{self, CUevent, CUstream};
-use crate::backend::{ALL_STREAMS, Event, STRIPS, looks_for};
+use crate::backend::{ALL_STREAMS, Event, STRIPS, looks_for, pause};
 use crate::error::{Error, ErrorKind};
 
 /// How long it looks away between two looks at first, and at most: a look takes the driver's lock, which who launches
@@ -268,7 +267,7 @@ impl Event for CudaEvent {
                 NOT_READY if start.elapsed() < most => {
                     let looked = Instant::now();
                     while looked.elapsed() < away {
-                        hint::spin_loop();
+                        pause();
                     }
                     away = AWAY.1.min(2 * away);
                 }
