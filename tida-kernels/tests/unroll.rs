@@ -4,7 +4,7 @@ mod emit_support;
 
 use emit_support::compare::{contents, same};
 use emit_support::host::{Grid, Grids, Rng, plan, source};
-use emit_support::samples::{F64, bind, typed};
+use emit_support::samples::{F64, V3, bind, typed};
 use tida_kernels::ScalarType;
 use tida_kernels::analysis::{Analysis, IndexForm, Symbol, analyse};
 use tida_kernels::interp::run_box;
@@ -85,6 +85,37 @@ fn other_loops_stay() {
     let remainder = || [local(BY), binary(BinaryOp::Rem, local(BY), number(2))];
     for kernel in [kernel([0, 17], far), kernel([0, 4], remainder)] {
         assert_eq!(reads(&analyse(&unrolled(kernel))), None);
+    }
+}
+
+/// Loops over the components of a cell are written out, also where they count down.
+#[test]
+fn loops_over_components_are_written_out() {
+    let element = V3;
+    let n = || vec![entry(cast(local(BY), ScalarType::U64))];
+    let turned = || vec![entry(cast(sub(number(2), local(BY)), ScalarType::U64))];
+    let value = add(load_part(1, at_plus(&[0, 1]), turned()), mul(load_part(1, at(), n()), float(0.5)));
+    let body = block(vec![for_(BY, number(0), number(3), block(vec![store_part(0, at(), n(), None, value)]))]);
+    let args = [("next", bind(Access::Write, element, 2)), ("u", bind(Access::Read, element, 2))];
+    let looped = typed("loops.rs", 2, &args, &[], &["sum", "by"], body, vec![], None);
+    let flat = unrolled(looped.clone());
+    let components = |kernel: &Kernel| {
+        let analysis = analyse(kernel);
+        let all = analysis.args.iter().flat_map(|arg| arg.accesses.clone());
+        all.map(|access| access.component).collect::<Option<Vec<_>>>().map(|all| all.len())
+    };
+    assert_eq!((components(&looped), components(&flat)), (None, Some(9)));
+    let mut rng = Rng(7);
+    let grid = |access, rng: &mut Rng| Grid::tiled(access, element, &[-8, -8], &[14, 18], rng);
+    let start = Grids(vec![grid(Access::Write, &mut rng), grid(Access::Read, &mut rng)]);
+    let [expected, found] = [&looped, &flat].map(|kernel| {
+        let mut grids = start.clone();
+        let (_, fault) = run_box(kernel, &[], &[0, 0], &[6, 9], &mut grids, 100_000).unwrap();
+        assert!(fault.is_none());
+        grids
+    });
+    for (a, b) in contents(&expected, 0).into_iter().zip(contents(&found, 0)) {
+        assert!(same(a.2, b.2), "at {:?}", a.0);
     }
 }
 

@@ -242,7 +242,7 @@ pub struct Expr {
 }
 
 /// Which component of an element: `base + Σ index·stride`, each index below its `len`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Component {
     /// The constant part.
     pub base: u32,

@@ -1,6 +1,6 @@
 //! Short loops around the cell, written out: `for r in 1..=4 { .. u[at + [0, 0, r]] .. }` then reads at constants from
 //! the cell, as if a user had written each of them. What reads so marches, comes from registers and runs several steps
-//! a launch.
+//! a launch. So are loops over the components of a cell: `for n in 0..2 { next[at][n] = .. }`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +22,7 @@ const ENTRIES: i64 = 32;
 const ROOM: usize = 4096;
 
 /// The kernel with its short loops written out: those between numbers whose variable says how far from the cell an
-/// array is read, and does so by sums and products of numbers.
+/// array is read, or which component of a cell, and does so by sums and products of numbers.
 pub fn unrolled(mut kernel: Kernel) -> Kernel {
     write_out(&mut kernel);
     kernel
@@ -70,6 +70,8 @@ pub fn specialised(kernel: &Kernel, values: &[(u32, i64)]) -> Option<Kernel> {
 struct Writer<'a> {
     /// Arguments that are read around the cell.
     near: Vec<bool>,
+    /// Those, and the ones that are written in it.
+    of_cells: Vec<bool>,
     captures: &'a [Capture],
     body: &'a mut Body,
     /// Most expressions.
@@ -114,9 +116,11 @@ impl<'a> Writer<'a> {
     /// For these statements of the body.
     fn new(body: &'a mut Body, block: &Block, (args, captures): (&[Arg], &'a [Capture]), rank: usize) -> Writer<'a> {
         let near = args.iter().map(|arg| arg.access == Access::Read && arg.rank == rank).collect();
+        let is_of_cells = |arg: &Arg| matches!(arg.access, Access::Read | Access::Write) && arg.rank == rank;
+        let of_cells = args.iter().map(is_of_cells).collect();
         let room = body.exprs.len() + ROOM;
         let fixed = Fixed::of(body, block);
-        Writer { near, captures, body, room, written: 0, fixed }
+        Writer { near, of_cells, captures, body, room, written: 0, fixed }
     }
 
     /// Collects the captured integers in the bounds of loops around the cell.
@@ -201,8 +205,8 @@ impl<'a> Writer<'a> {
         takes
     }
 
-    /// Whether the variable says how far from the cell arrays are read, or `takes` entries of a constant table, and
-    /// never says in another way which of their cells.
+    /// Whether the variable says how far from the cell arrays are read, or which component of a cell, or `takes`
+    /// entries of a constant table, and never says in another way which of their cells.
     fn reaches(&self, local: LocalId, body: &Block, takes: bool) -> bool {
         let mut of = HashSet::from([local]);
         // A `let` of a sum with the variable is as good as that.
@@ -215,9 +219,17 @@ impl<'a> Writer<'a> {
                 of.insert(*made);
             }
         });
+        let counts = |arg: u32, component: &Component| {
+            let of_cell = self.of_cells.get(arg as usize) == Some(&true);
+            of_cell && component.dynamic.iter().any(|(id, ..)| self.names(*id, &of) && self.is_sum(*id))
+        };
         let (mut near, mut otherwise) = (false, false);
+        each_stmt(body, &mut |kind| {
+            near |= matches!(kind, StmtKind::Store { arg, component, .. } if counts(*arg, component));
+        });
         each_expr(self.body, body, &mut |_, expr| {
-            let ExprKind::Load { arg, index, .. } = &expr.kind else { return };
+            let ExprKind::Load { arg, index, component } = &expr.kind else { return };
+            near |= counts(*arg, component);
             for id in index.iter().filter(|id| self.names(**id, &of)) {
                 let plain = self.near.get(*arg as usize) == Some(&true) && self.is_sum(*id);
                 near |= plain;
@@ -342,8 +354,12 @@ impl Turn<'_> {
     }
 
     fn component(&mut self, component: &Component) -> Component {
-        let dynamic = component.dynamic.iter().map(|(id, stride, len)| (self.expr(*id), *stride, *len)).collect();
-        Component { base: component.base, dynamic }
+        let mut made = Component { base: component.base, dynamic: Vec::with_capacity(component.dynamic.len()) };
+        for (id, stride, len) in &component.dynamic {
+            let id = self.expr(*id);
+            made.dynamic.push((id, *stride, *len));
+        }
+        self.settled(made)
     }
 
     fn stmt(&mut self, kind: &StmtKind) -> StmtKind {
@@ -422,6 +438,9 @@ impl Turn<'_> {
             }
             mut kind => {
                 kind.operands_mut(|id| of(self, id));
+                if let ExprKind::Load { component, .. } = &mut kind {
+                    *component = self.settled(std::mem::take(component));
+                }
                 kind
             }
         };
@@ -439,6 +458,24 @@ impl Turn<'_> {
 }
 
 impl Turn<'_> {
+    /// A component without the entries whose numbers are known.
+    fn settled(&self, component: Component) -> Component {
+        let Component { mut base, dynamic } = component;
+        let known = |id: ExprId, len: u32| match self.body[id].kind {
+            ExprKind::Literal(value) => integer(value).and_then(|n| u32::try_from(n).ok()).filter(|n| *n < len),
+            _ => None,
+        };
+        let left = |(id, stride, len): &(ExprId, u32, u32)| match known(*id, *len) {
+            Some(number) => {
+                base += number * stride;
+                false
+            }
+            None => true,
+        };
+        let dynamic = dynamic.into_iter().filter(left).collect();
+        Component { base, dynamic }
+    }
+
     /// What an operation on numbers gives.
     fn worked_out(&mut self, span: Span, ty: &Type, kind: &ExprKind) -> Option<ExprId> {
         let literal = |id: &ExprId| match self.body[*id].kind {
