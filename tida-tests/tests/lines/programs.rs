@@ -47,7 +47,7 @@ impl Grid {
 }
 
 fn place(at: [i64; 3]) -> usize {
-    (0..3).fold(0, |n, d| n * SHAPE[d] + at[d] as usize)
+    (at[0] as usize * SHAPE[1] + at[1] as usize) * SHAPE[2] + at[2] as usize
 }
 
 fn all() -> impl Iterator<Item = [i64; 3]> {
@@ -61,8 +61,12 @@ pub fn first(seed: u64, at: [i64; 3]) -> f64 {
 
 /// The cells of a box, in the order of a sweep along an axis.
 pub fn lines(axis: usize, backward: bool, [lo, hi]: [[i64; 3]; 2]) -> Vec<[i64; 3]> {
-    let inside = |at: &[i64; 3]| (0..3).all(|d| (lo[d]..hi[d]).contains(&at[d]));
-    let mut cells: Vec<[i64; 3]> = all().filter(inside).collect();
+    let mut cells = Vec::new();
+    for i in lo[0]..hi[0] {
+        for j in lo[1]..hi[1] {
+            cells.extend((lo[2]..hi[2]).map(|k| [i, j, k]));
+        }
+    }
     cells.sort_by_key(|at| if backward { -at[axis] } else { at[axis] });
     cells
 }
@@ -317,7 +321,8 @@ fn between_stencils(acc: &TileAcc, how: How) -> Vec<u64> {
 fn plain_between_stencils() -> Vec<u64> {
     let (mut u, mut next) = (Grid::new(30), Grid::new(31));
     let read = |u: &Grid, at: [i64; 3]| {
-        let inside = (0..3).all(|d| (0..SHAPE[d] as i64).contains(&at[d]));
+        let inside = |d: usize| 0 <= at[d] && at[d] < SHAPE[d] as i64;
+        let inside = inside(0) && inside(1) && inside(2);
         if inside { u.get(at) } else { 0.5 }
     };
     for _ in 0..3 {
