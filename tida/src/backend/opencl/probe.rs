@@ -16,9 +16,6 @@ use crate::backend::Facts;
 use crate::backend::chosen::{Chosen, advice};
 use crate::error::{Error, ErrorKind};
 
-/// `gpu`: kernels are planned as on a GPU, whatever the device is. So the checks see the texts of GPUs on PoCL.
-const PLANS: &str = "TIDA_OPENCL_PLANS";
-
 /// Code of the loader for "no platform" (`cl_khr_icd`).
 const NO_PLATFORM: i32 = -1001;
 
@@ -111,7 +108,7 @@ impl Device {
                 (_, true) => [u64::from(u32::MAX / block_threads.max(1)); 3],
                 _ => [u64::from(u32::MAX); 3],
             },
-            gpu: gpu || std::env::var_os(PLANS).is_some_and(|plans| plans == "gpu"),
+            gpu,
             native: false,
             spreads: false,
             maps: false,
