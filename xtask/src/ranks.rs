@@ -106,7 +106,9 @@ fn fail_by(mut ranks: std::process::Command, how: &str, says: &str) -> Result<Du
     }
     let start = Instant::now();
     let output = ranks.args(["fails", how]).output().map_err(|e| format!("tried to run mpirun; {e}"))?;
-    let (time, text) = (start.elapsed(), String::from_utf8_lossy(&output.stderr));
+    // The launcher of MPICH says what ended on its standard output.
+    let (time, text) = (start.elapsed(), [output.stderr, output.stdout].concat());
+    let text = String::from_utf8_lossy(&text);
     if output.status.success() || time > ENDS || !text.contains(says) {
         return Err(format!(
             "ranks that fail ({how}) ended after {time:?} with {}, where they should within {ENDS:?}, with a \
