@@ -3,7 +3,7 @@
 use tida::SimDevice;
 use tida::prelude::*;
 use tida_tests::on_cpu;
-use tida_tests::several::{bits, value};
+use tida_tests::several::{bits, step, value};
 
 const SHAPE: [usize; 3] = [128, 8, 32];
 const PLACES: usize = 2;
@@ -16,22 +16,7 @@ fn heat(acc: &TileAcc, overlap: usize) -> TileArray<f64, 3> {
     let builder = TileArray::<f64, 3>::builder(SHAPE).ghost(1).boundary(Boundary::Periodic).overlap(overlap);
     let (mut u, mut next) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
     u.fill(|at| value(at, 4)).unwrap();
-    for _ in 0..STEPS {
-        u.fill_ghosts().unwrap();
-        for tile in next.tiles() {
-            compute(
-                &tile,
-                (&mut next, &u),
-                kernel!(|next, u, at| {
-                    let around = u[at - [1, 0, 0]] + u[at + [1, 0, 0]] + u[at - [0, 1, 0]] + u[at + [0, 1, 0]];
-                    let around = around + u[at - [0, 0, 1]] + u[at + [0, 0, 1]];
-                    next[at] = u[at] + 0.1 * (around - 6.0 * u[at]);
-                }),
-            )
-            .unwrap();
-        }
-        std::mem::swap(&mut u, &mut next);
-    }
+    (0..STEPS).for_each(|_| step(&mut u, &mut next));
     acc.sync().unwrap();
     u
 }

@@ -30,7 +30,7 @@ use crate::memory::rows::{Row, each_row};
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::memory::transport::{Handed, Letter, Message};
-use crate::record::strips::Borders;
+use crate::record::strips::{Borders, TRACED};
 
 /// What one part of an array gives another one.
 #[derive(Clone, Debug)]
@@ -455,9 +455,6 @@ enum Coming {
     Some(Letter, Option<Sent>),
 }
 
-/// Where it is told how far strips are, for who measures it (`benches/ranks.rs`).
-const STRIPS: &str = "tida::strips";
-
 /// Puts what makes a message into the stream of a node.
 fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>) -> Result<Done, Error> {
     let mut all = Vec::new();
@@ -488,7 +485,7 @@ fn send(queue: &Queue<'_>, give: Vec<Carried>, message: Arc<dyn Message>) -> Res
         }
         Ok(())
     })?;
-    tracing::trace!(target: STRIPS, "packing is queued");
+    tracing::trace!(target: TRACED, "packing is queued");
     let device = queue.device.clone();
     Ok(Box::new(move || {
         let letters = give.iter().zip(all).map(|((strips, _), coming)| {

@@ -96,7 +96,8 @@ macro_rules! names {
 names! {
     sqrt floor ceil round trunc fract recip copysign mul_add powi is_nan is_finite is_infinite abs signum min max clamp
     rem_euclid div_euclid wrapping_add wrapping_sub wrapping_mul wrapping_neg wrapping_abs wrapping_shl wrapping_shr
-    wrapping_pow pow rotate_left rotate_right count_ones leading_zeros trailing_zeros sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 exp_m1 ln ln_1p log2 log10 powf cbrt hypot
+    wrapping_pow pow rotate_left rotate_right count_ones leading_zeros trailing_zeros sin cos tan asin acos atan atan2
+    sinh cosh tanh exp exp2 exp_m1 ln ln_1p log2 log10 powf cbrt hypot
 }
 
 /// A method of the type `T`. `Near` is for messages.

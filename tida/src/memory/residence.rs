@@ -88,6 +88,13 @@ impl Arrival {
     }
 }
 
+/// Forgets the copy that brought a region to the device: nobody has to wait for it.
+fn forget_mark(arrivals: &mut [Arrival], region: usize) {
+    if let Some(arrival) = arrivals.get_mut(region) {
+        arrival.mark = None;
+    }
+}
+
 impl Residence {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -258,7 +265,7 @@ impl Storage {
         let alone = !state.table.is_on_host(region);
         if alone {
             state.table.written_on_host(region);
-            state.arrivals.get_mut(region).into_iter().for_each(|arrival| arrival.mark = None);
+            forget_mark(&mut state.arrivals, region);
         }
         alone
     }
@@ -477,11 +484,11 @@ impl Storage {
                 }
             }
             table.came_home(region);
-            arrivals.get_mut(region).into_iter().for_each(|arrival| arrival.mark = None);
+            forget_mark(arrivals, region);
         }
         if write {
             table.written_on_host(region);
-            arrivals.get_mut(region).into_iter().for_each(|arrival| arrival.mark = None);
+            forget_mark(arrivals, region);
         }
         Ok(())
     }

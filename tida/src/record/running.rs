@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
 use super::driver::{Core, lock};
+use super::strips::TRACED;
 use crate::backend::{AtWork, Event, STREAMS, Turn};
 use crate::device::core::DeviceCore;
 use crate::device::counts::Tally;
@@ -32,7 +33,7 @@ impl InFlight {
         let ended = || {
             let waited = event.map_or(Ok(()), |event| {
                 let settled = event.settle();
-                tracing::trace!(target: "tida::strips", "the device is done: {}", node.name);
+                tracing::trace!(target: TRACED, "the device is done: {}", node.name);
                 at_work = core.device.as_ref().map(|device| AtWork::on(&**device.backend()));
                 settled
             });

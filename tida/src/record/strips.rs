@@ -20,6 +20,9 @@ use crate::program::deps::Need;
 use crate::run::op::{Edges, Sweep};
 use crate::run::streamed::Ended;
 
+/// Where it is told how far strips are, for who measures it (`benches/ranks.rs`).
+pub(crate) const TRACED: &str = "tida::strips";
+
 /// Boxes of an array that strips are read from, or written to.
 pub(crate) type StripBoxes = (Arc<Tracker>, Arc<[(usize, GridBox<4>)]>);
 

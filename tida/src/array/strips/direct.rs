@@ -16,7 +16,7 @@ use crate::memory::node::{DeviceWork, Node, Planes, Queue, StripWork, Way, Work}
 use crate::memory::storage::Storage;
 use crate::memory::tracker::{Mode, Tracker};
 use crate::memory::transport::{Handed, Letter, Message};
-use crate::record::strips::{Borders, StripBoxes, Touched};
+use crate::record::strips::{Borders, StripBoxes, TRACED, Touched};
 
 /// The node that makes a message, and the message.
 type Made = (Arc<Node>, Arc<dyn Message>);
@@ -333,7 +333,7 @@ fn taking(take: Vec<Carried>, message: Arc<dyn Message>, owed: LeftToReaders) ->
     Box::new(move |queue| {
         queue.enqueue(|| bring(queue, &take))?;
         let done = receive(queue, take, message)?;
-        tracing::trace!(target: super::STRIPS, "unpacking is queued");
+        tracing::trace!(target: TRACED, "unpacking is queued");
         leave(queue, &owed)?;
         Ok(done)
     })

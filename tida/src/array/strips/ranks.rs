@@ -8,7 +8,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Carried, STRIPS};
+use super::Carried;
 use crate::acc::TileAcc;
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
@@ -18,6 +18,7 @@ use crate::memory::node::{Node, Work};
 use crate::memory::transport::{Letter, Message};
 use crate::ranks::{Bytes, Parcel, Slot, World};
 use crate::record::driver::Core;
+use crate::record::strips::TRACED;
 
 /// A letter that goes to another rank.
 struct Posted {
@@ -141,7 +142,7 @@ impl<'a> Between<'a> {
         let core = place.core().clone();
         let work = Work::Sends(Box::new(move |node, failure| {
             let Given { world, slot, to, is_told, .. } = &*given;
-            tracing::trace!(target: STRIPS, "how it ended is given");
+            tracing::trace!(target: TRACED, "how it ended is given");
             match &failure {
                 None => world.send(*to, slot.end(), vec![Box::new(Bytes::default())]),
                 // The other rank waits for the note, or has it.
@@ -197,7 +198,7 @@ impl Message for Given {
                 here => pieces.push(Box::new(Posted { letter: Some(here), bytes: *bytes, _sent: None })),
             }
         }
-        tracing::trace!(target: STRIPS, "the note is given");
+        tracing::trace!(target: TRACED, "the note is given");
         self.is_told.store(true, Ordering::Release);
         world.send(*to, *slot, vec![Box::new(note)]);
         world.send(*to, slot.values(), pieces);
@@ -271,7 +272,7 @@ impl Coming {
     fn wait_for_note(self: Arc<Coming>) {
         let slot = self.slot;
         self.expect(slot, vec![None], move |coming, pieces| {
-            tracing::trace!(target: STRIPS, "the note is here");
+            tracing::trace!(target: TRACED, "the note is here");
             let note = pieces.first().map(Bytes::as_slice).unwrap_or_default();
             let Some(notes) = Note::decode(note, coming.sizes.len()) else {
                 let found = format!("a note of {} bytes from rank {}", note.len(), coming.from);
@@ -301,7 +302,7 @@ impl Coming {
         self.core.handed(&self.node);
         let end = self.slot.end();
         self.expect(end, vec![Some(0)], |coming, _| {
-            tracing::trace!(target: STRIPS, "how it ended is here");
+            tracing::trace!(target: TRACED, "how it ended is here");
             coming.core.arrived(&coming.node, Ok(()));
         });
     }
