@@ -56,6 +56,8 @@ pub struct Configuration {
     pub apart: bool,
     /// Sweeps compute what other places wait for first, however small their arrays are.
     pub edges: bool,
+    /// An OpenCL device is planned for as a GPU.
+    pub gpu: bool,
 }
 
 impl Default for Configuration {
@@ -79,6 +81,7 @@ impl Default for Configuration {
             overlap: 0,
             apart: false,
             edges: false,
+            gpu: false,
         }
     }
 }
@@ -121,6 +124,9 @@ impl Configuration {
             Place::OpenCl => builder.device(Device::OpenCl),
             Place::Cuda => builder.device(Device::Cuda),
         };
+        if self.gpu && self.place == Place::OpenCl {
+            builder = builder.plan("gpu", None);
+        }
         if self.apart {
             builder = builder.apart();
         }

@@ -70,6 +70,12 @@ fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
         ]),
     };
     let mut shape: Vec<usize> = (0..axes).map(|_| dice.between(1, [1, 1, 20, 9, 5][axes])).collect();
+    let configuration = configuration(dice, places);
+    // Of many regions little room holds few, so that work streams.
+    let streams = axes > 1 && configuration.room > 1 && dice.once_in(2);
+    if streams {
+        shape[0] = dice.between(8, 40);
+    }
     // Regions along the last axis are of 64 cells.
     shape[axes - 1] = match dice.below(4) {
         0 => dice.between(65, [0, 400, 200, 140, 80][axes]),
@@ -79,6 +85,7 @@ fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
     let alone = dice.once_in(2);
     let regions = (0..axes)
         .map(|d| match (d, alone) {
+            (0, _) if streams => dice.between(4, shape[0].min(12)),
             (0, _) if axes > 1 => dice.between(1, shape[0].min(4)),
             (_, true) if d > 0 => 1,
             _ if d + 1 == axes => dice.between(1, shape[d].div_ceil(64)),
@@ -104,7 +111,6 @@ fn any_program(dice: &mut Dice, places: &[Place]) -> Program {
         array
     };
     let arrays: Vec<Array> = (0..count).map(&mut other).collect();
-    let configuration = configuration(dice, places);
     let most = dice.between(1, 14);
     let ops = match plain {
         true => plain_ops(dice, axes, arrays.len(), most),
@@ -197,6 +203,7 @@ fn configuration(dice: &mut Dice, places: &[Place]) -> Configuration {
         overlap: dice.one_of(&[0, 0, 2, 3, 6]),
         apart: dice.once_in(2),
         edges: dice.once_in(2),
+        gpu: dice.once_in(2),
     }
 }
 
@@ -323,6 +330,7 @@ fn op(dice: &mut Dice, axes: usize, arrays: usize, outer: bool) -> Op {
             from: (of + 1 + dice.below(arrays)) % arrays,
             axis: dice.below(axes),
             backward: dice.once_in(2),
+            named: dice.once_in(2),
             tiles: Tiles { march: None, ..tiles(dice, axes) },
         },
         13..=14 => Op::Ghosts { of },

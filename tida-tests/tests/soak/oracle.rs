@@ -169,7 +169,7 @@ impl<'a, T: Value> Plain<'a, T> {
                 let cells = tiles.within.as_ref().map_or(self.all(arrays[0]), |within| self.part(arrays[0], within));
                 self.sweep(*kernel, arrays, value, cells);
             }
-            Op::Line { to, from, axis, backward, tiles } => {
+            Op::Line { to, from, axis, backward, tiles, .. } => {
                 let cells = tiles.within.as_ref().map_or(self.all(*to), |within| self.part(*to, within));
                 self.line([*to, *from], (axis % self.program.axes(), *backward), cells);
             }

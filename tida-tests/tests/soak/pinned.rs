@@ -46,6 +46,27 @@ fn a_sweep_that_grows_late_forgets_nothing() {
     holds(text, 30, &[(1, 5), (2, 3), (1, 256), (2, 256)].map(with));
 }
 
+/// Once wrong on GPUs: plans had found where a cell reads, the text that ran had not, since the program says it by an
+/// expression.
+#[test]
+fn lines_whose_axis_is_an_expression_run_as_on_a_gpu() {
+    let text = "
+        program of=f64 shape=9,130 regions=2,1 seed=5
+        on place=opencl threads=1 ahead=256 room=1 fuse=1 gpu=1
+        array ghost=1:1,1:1 faces=periodic:periodic,fixed:near
+        array ghost=1:1,1:1 faces=periodic:periodic,fixed:near
+        ghosts of=0
+        line to=0 from=1 axis=1 named=1
+        ghosts of=0
+        line to=0 from=1 axis=1 backward=1 named=1
+        ghosts of=0
+        line to=0 from=1 axis=0 named=1
+        ghosts of=0
+        line to=0 from=1 axis=0 backward=1 named=1
+    ";
+    holds_on_devices(text, 1);
+}
+
 /// A chain gives its room back at any time: one that ends while work that needs whole arrays is recorded once left that
 /// work without room for them.
 #[test]

@@ -103,6 +103,8 @@ pub enum Op {
         from: usize,
         axis: usize,
         backward: bool,
+        /// The kernel names the axis by a constant of the program, if it is the first or the last one.
+        named: bool,
         tiles: Tiles,
     },
     /// A relaxation of the cells of one colour, in place: each cell reads those beside it along all axes. Colours are

@@ -44,7 +44,7 @@ pub trait Subject: Value {
 
     /// A recurrence along an axis, of numbers; `by` leads to the cell before.
     fn recur<const D: usize>(
-        _: (usize, bool),
+        _: (usize, bool, bool),
         _: TileIter<D>,
         _: (&mut TileArray<Self, D>, &TileArray<Self, D>),
         _: [i64; D],
@@ -96,7 +96,7 @@ macro_rules! numbers {
             }
 
             fn recur<const D: usize>(
-                along: (usize, bool),
+                along: (usize, bool, bool),
                 tiles: TileIter<D>,
                 arrays: (&mut TileArray<Self, D>, &TileArray<Self, D>),
                 by: [i64; D],
@@ -149,32 +149,36 @@ fn inward<T: Number + Value, const D: usize>(
     fill_ghosts_with(face, array, kernel!(|u, at| u[at] = u[at + by] / T::lit(2) + value))
 }
 
+/// The cell before is named by a captured step, or by constants of the program where the axis is the first or the last.
+macro_rules! recurrence {
+    ($axis:expr, $order:expr, $tiles:expr, $arrays:expr, |$at:ident| $before:expr) => {
+        sweep_along(
+            $axis,
+            $order,
+            $tiles,
+            $arrays,
+            kernel!(|u, v, $at| {
+                u[$at] = u[$at] / T::lit(4) + u[$before] / T::lit(2) + v[$at] / T::lit(4);
+            }),
+        )
+    };
+}
+
 fn line<T: Number + Value, const D: usize>(
-    (axis, backward): (usize, bool),
+    (axis, backward, named): (usize, bool, bool),
     tiles: TileIter<D>,
-    (to, from): (&mut TileArray<T, D>, &TileArray<T, D>),
+    arrays: (&mut TileArray<T, D>, &TileArray<T, D>),
     by: [i64; D],
 ) -> tida::Result<()> {
-    if backward {
-        return sweep_along(
-            axis,
-            Backward,
-            tiles,
-            (to, from),
-            kernel!(|u, v, at| {
-                u[at] = u[at] / T::lit(4) + u[at + by] / T::lit(2) + v[at] / T::lit(4);
-            }),
-        );
+    let (first, last) = (named && axis == 0, named && axis + 1 == D);
+    match (first, last, backward) {
+        (_, true, false) => recurrence!(axis, Forward, tiles, arrays, |at| at - unit(D - 1)),
+        (_, true, true) => recurrence!(axis, Backward, tiles, arrays, |at| at + unit(D - 1)),
+        (true, _, false) => recurrence!(axis, Forward, tiles, arrays, |at| at - unit(1 - 1)),
+        (true, _, true) => recurrence!(axis, Backward, tiles, arrays, |at| at + unit(1 - 1)),
+        (_, _, false) => recurrence!(axis, Forward, tiles, arrays, |at| at + by),
+        (_, _, true) => recurrence!(axis, Backward, tiles, arrays, |at| at + by),
     }
-    sweep_along(
-        axis,
-        Forward,
-        tiles,
-        (to, from),
-        kernel!(|u, v, at| {
-            u[at] = u[at] / T::lit(4) + u[at + by] / T::lit(2) + v[at] / T::lit(4);
-        }),
-    )
 }
 
 /// What kernels set of a fill, if the program has such faces: all that are open.
@@ -305,7 +309,9 @@ fn limit<T>(program: &Program) -> u64 {
     let whole = if program.needs_whole() { 3 * largest * regions } else { 0 };
     // Regions at borders have more planes.
     let grown = if program.overlap() > 0 { 3 } else { 1 };
-    ((all / program.configuration.room).max(6 * largest).max(whole) * grown) as u64
+    // Each place has its part of the arrays.
+    let part = all / (program.configuration.room * program.places());
+    (part.max(4 * largest).max(whole) * grown) as u64
 }
 
 fn index<const D: usize>(at: [i64; 4]) -> [i64; D] {
@@ -462,12 +468,12 @@ where
                 set_inwards(self.program, a)?;
                 set_inwards(self.program, b)?;
             }
-            Op::Line { to, from, axis, backward, tiles } => {
+            Op::Line { to, from, axis, backward, named, tiles } => {
                 let axis = axis % D;
                 let mut target = self.arrays[*to].take().unwrap();
                 let by = std::array::from_fn(|d| if d == axis { if *backward { 1 } else { -1 } } else { 0 });
                 let tiles = self.tiles(&target, tiles);
-                let done = T::recur((axis, *backward), tiles, (&mut target, self.array(*from)), by);
+                let done = T::recur((axis, *backward, *named), tiles, (&mut target, self.array(*from)), by);
                 self.arrays[*to] = Some(target);
                 done?;
             }

@@ -97,8 +97,8 @@ fn configurations(program: &Program, with: &mut With<'_>) {
     let place = program.configuration.place;
     let plain = Configuration { place, ..Configuration::default() };
     with(&|p| p.configuration = plain.clone());
-    let Configuration { parts, overlap, apart, edges, .. } = program.configuration;
-    let parted = Configuration { parts, overlap, apart, edges, ..plain.clone() };
+    let Configuration { parts, overlap, apart, edges, gpu, .. } = program.configuration;
+    let parted = Configuration { parts, overlap, apart, edges, gpu, ..plain.clone() };
     with(&|p| p.configuration = parted.clone());
     with(&|p| p.configuration.threads = 1);
     with(&|p| p.configuration.look_ahead = plain.look_ahead);
@@ -118,6 +118,7 @@ fn configurations(program: &Program, with: &mut With<'_>) {
     with(&|p| p.configuration.overlap = 0);
     with(&|p| p.configuration.apart = false);
     with(&|p| p.configuration.edges = false);
+    with(&|p| p.configuration.gpu = false);
     with(&|p| p.seed = 1);
 }
 

@@ -78,6 +78,7 @@ impl Display for Program {
             ("lanes", c.lanes),
             ("apart", c.apart),
             ("edges", c.edges),
+            ("gpu", c.gpu),
         ];
         for (name, _) in flags.iter().filter(|(_, on)| *on) {
             write!(f, " {name}=1")?;
@@ -133,10 +134,13 @@ fn write_ops(f: &mut impl Write, ops: &[Op], depth: usize) -> fmt::Result {
                 writeln!(f)?;
             }
             Op::Grown { to, from } => writeln!(f, "grown to={to} from={from}")?,
-            Op::Line { to, from, axis, backward, tiles } => {
+            Op::Line { to, from, axis, backward, named, tiles } => {
                 write!(f, "line to={to} from={from} axis={axis}")?;
                 if *backward {
                     write!(f, " backward=1")?;
+                }
+                if *named {
+                    write!(f, " named=1")?;
                 }
                 write_tiles(f, tiles)?;
                 writeln!(f)?;
@@ -277,6 +281,7 @@ impl FromStr for Program {
             lanes: on.flag("lanes"),
             apart: on.flag("apart"),
             edges: on.flag("edges"),
+            gpu: on.flag("gpu"),
             parts: if on.find("parts").is_some() { on.number("parts")? } else { 1 },
             overlap: if on.find("overlap").is_some() { on.number("overlap")? } else { 0 },
         };
@@ -318,6 +323,7 @@ fn read_ops<'a>(lines: &mut Lines<'a>) -> Result<Vec<Op>, String> {
                 from: of("from")?,
                 axis: of("axis")?,
                 backward: words.flag("backward"),
+                named: words.flag("named"),
                 tiles: words.tiles()?,
             },
             "colour" => Op::Colour {

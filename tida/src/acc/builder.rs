@@ -99,9 +99,10 @@ impl Device {
 fn open_opencl(any: bool, timeline: bool, choice: &Choice) -> Result<Option<Arc<Opened>>, Error> {
     let chosen = settings::opencl_device(choice.opencl.clone());
     let which = chosen.as_ref().map_or("", |chosen| &chosen.which);
-    let turn = choice.turn;
-    let name = format!("opencl, any: {any}, with times: {timeline}, turn: {turn}, {which}");
-    Opened::find(&name, || opencl::open(any, timeline, chosen.as_ref(), turn)).map(Some)
+    let Choice { turn, as_gpu, .. } = *choice;
+    let name = format!("opencl, any: {any}, with times: {timeline}, turn: {turn}, as a GPU: {as_gpu}, {which}");
+    let asked = opencl::Asked { timed: timeline, as_gpu };
+    Opened::find(&name, || opencl::open(any, asked, chosen.as_ref(), turn)).map(Some)
 }
 
 /// A simulated device, which no two accelerators share; on the clock of another one.
@@ -301,8 +302,9 @@ impl TileAccBuilder {
         self
     }
 
-    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. And threads take so
-    /// many cells along the first axis where a loop does not say. In the place of `TIDA_PLAN` and `TIDA_MARCH`.
+    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. With `gpu` they are those
+    /// of a GPU on any OpenCL device. And threads take so many cells along the first axis where a loop does not say. In
+    /// the place of `TIDA_PLAN` and `TIDA_MARCH`.
     #[doc(hidden)]
     pub fn plan(mut self, without: &str, march: Option<u32>) -> Self {
         self.kernels.without = Some(without.to_owned());

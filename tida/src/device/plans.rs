@@ -103,6 +103,8 @@ pub(crate) struct Without {
     pub planes: bool,
     /// Whether what sweeps write goes past the caches.
     pub stream: Option<bool>,
+    /// That the OpenCL device is no GPU: kernels are planned as on one.
+    pub gpu: bool,
 }
 
 /// What a winner is found by in memory.

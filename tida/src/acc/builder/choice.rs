@@ -13,6 +13,8 @@ pub(super) struct Choice {
     pub opencl: Option<Chosen<String>>,
     /// Where none was chosen and there are several: whose turn it is.
     pub turn: usize,
+    /// Kernels are planned as on a GPU, whatever the OpenCL device is.
+    pub as_gpu: bool,
 }
 
 impl Choice {

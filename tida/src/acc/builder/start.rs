@@ -151,10 +151,11 @@ impl KernelsAsked {
 
 impl TileAccBuilder {
     /// Starts it, as one of several places if those beside it are given.
-    pub(super) fn start(self, others_here: Option<Beside>) -> Result<TileAcc, Error> {
+    pub(super) fn start(mut self, others_here: Option<Beside>) -> Result<TileAcc, Error> {
         let threads = settings::check_threads(self.threads, |name| std::env::var_os(name))?;
         let limit = settings::memory_limit(self.room.memory_limit)?;
         let (mut plans, compile) = self.kernels.plans()?;
+        self.on.choice.as_gpu = plans.without.gpu;
         // Who opens a CUDA device reads them again.
         settings::cuda_device(None)?;
         bytes_from("TIDA_PINNED_LIMIT")?;

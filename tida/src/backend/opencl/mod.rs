@@ -41,22 +41,30 @@ use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, Memory};
 use crate::backend::chosen::Chosen;
 use crate::error::{Error, ErrorKind};
 
+/// How a device is to be opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    /// Its queues take the time of every command: only there do events know theirs.
+    pub timed: bool,
+    /// Kernels are planned as on a GPU, whatever the device is: so the texts of GPUs run on devices such as PoCL's.
+    pub as_gpu: bool,
+}
+
 /// An OpenCL device: a GPU of any platform; with `any`, else any other device; or the one that was `chosen`. Where none
-/// was and several would do, `turn` goes round them. With
-/// `timed` its queues take the time of every command: only there do events know theirs.
+/// was and several would do, `turn` goes round them.
 ///
 /// # Errors
 /// [`ErrorKind::Device`]: no loader, no platform or no such device; what was looked for and what to do.
 /// [`ErrorKind::Argument`]: devices, but not the one that was chosen.
 pub(crate) fn open(
     any: bool,
-    timed: bool,
+    asked: Asked,
     chosen: Option<&Chosen<String>>,
     turn: usize,
 ) -> Result<Arc<dyn Backend>, Error> {
     let device = probe::choose(probe::devices()?, any, chosen, turn)?;
-    debug!(name = device.facts.name, target = device.facts.target, timed, "OpenCL device");
-    Ok(Arc::new(OpenCl::new(device, timed)?))
+    debug!(name = device.facts.name, target = device.facts.target, ?asked, "OpenCL device");
+    Ok(Arc::new(OpenCl::new(device, asked)?))
 }
 
 /// An object of the driver, given back when dropped.
@@ -119,6 +127,8 @@ fn failed(tried: impl Into<String>, code: cl_int) -> Error {
 #[derive(Debug)]
 struct OpenCl {
     device: &'static Device,
+    /// Those of the device, but for what it is planned for as.
+    facts: Facts,
     /// In-order queues, one a stream.
     queues: Vec<Queue>,
     downloads: Downloads,
@@ -127,16 +137,17 @@ struct OpenCl {
 }
 
 impl OpenCl {
-    fn new(device: &'static Device, timed: bool) -> Result<OpenCl, Error> {
+    fn new(device: &'static Device, asked: Asked) -> Result<OpenCl, Error> {
         let tried = || format!("use the OpenCL device {}", device.facts.name);
         let context = create_context(&[device.id()], ptr::null(), None, ptr::null_mut());
         let context = context.map_err(|code| failed(tried(), code))?;
         // SAFETY: just made, and given back by this handle alone.
         let context = Arc::new(unsafe { Handle::new(context, release_context) });
-        let queues = (0..ALL_STREAMS).map(|_| Queue::new(&context, device, timed)).collect::<Result<_, _>>()?;
+        let queues = (0..ALL_STREAMS).map(|_| Queue::new(&context, device, asked.timed)).collect::<Result<_, _>>()?;
         let memory = memory::Pool::new(&context, device)?;
         let (downloads, compiler) = (Downloads::default(), Compiler::new(context, device));
-        Ok(OpenCl { device, queues, downloads, memory, compiler })
+        let facts = Facts { gpu: asked.as_gpu || device.facts.gpu, ..device.facts.clone() };
+        Ok(OpenCl { device, facts, queues, downloads, memory, compiler })
     }
 
     fn queue(&self, stream: usize) -> Result<&Queue, Error> {
@@ -167,7 +178,7 @@ fn cl_mem(memory: &Memory) -> *mut c_void {
 
 impl Backend for OpenCl {
     fn facts(&self) -> &Facts {
-        &self.device.facts
+        &self.facts
     }
 
     fn identity(&self) -> Option<String> {
