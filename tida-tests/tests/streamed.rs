@@ -179,6 +179,65 @@ fn arrays_that_arrive_and_a_flush() {
     said(report, &["0 passes", &format!("streamed.rs:{flush}:"), "the program starts its work"]);
 }
 
+/// What comes as a whole runs as it would if nothing streamed: as many launches, and the same bytes. Ghosts that no
+/// sweep needs are not filled.
+#[test]
+fn arrays_that_arrive_as_a_whole_run_as_others() {
+    let run = |stream_from: u64, regions: [usize; 2]| {
+        let acc = builder().stream_from(stream_from).build().unwrap();
+        let array = Array::builder([64, 128]).regions(regions).ghost(1).boundary_axis(0, Boundary::ReflectEven);
+        let mut u = array.boundary_axis(1, Boundary::Periodic).build(&acc).unwrap();
+        u.fill(|[row, column]| (row * column) as f64).unwrap();
+        let [mut v, mut w] = [u.like().unwrap(), u.like().unwrap()];
+        u.fill_ghosts().unwrap();
+        for tile in TileIter::new(&u) {
+            compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = 0.5 * (u[at - [1, 0]] + u[at]))).unwrap();
+        }
+        v.fill_ghosts().unwrap();
+        for tile in TileIter::new(&v) {
+            compute(&tile, (&mut w, &v), kernel!(|w, v, at| w[at] = v[at + [0, 1]] - v[at])).unwrap();
+        }
+        let sum = reduce_later(&u, Sum, kernel!(|u, at| u[at])).unwrap();
+        w.fill_ghosts().unwrap();
+        acc.flush().unwrap();
+        acc.sync().unwrap();
+        let (streamed, stats) = (acc.streamed().len(), acc.stats());
+        let found = (sum.get().unwrap().to_bits(), v.to_ndarray().unwrap(), w.to_ndarray().unwrap());
+        (streamed, (stats.launches, stats.h2d_bytes, stats.d2h_bytes), found)
+    };
+    for regions in [[1, 1], [4, 1]] {
+        let (arriving, in_core) = (run(1, regions), run(u64::MAX, regions));
+        assert_eq!((arriving.0, in_core.0), (1, 0), "{regions:?}");
+        assert_eq!(arriving.1, in_core.1, "launches, and bytes up and down, of {regions:?}");
+        assert_eq!(arriving.2, in_core.2, "values of {regions:?}");
+    }
+}
+
+/// Of work that waits together for arrays that come as a whole, one fails: so does what needs it, and nothing else.
+#[test]
+fn of_what_arrives_as_a_whole_each_fails_by_itself() {
+    let acc = builder().stream_from(1u64).build().unwrap();
+    let (u, mut bad) = plain(&acc);
+    let [mut after, mut good] = [u.like().unwrap(), u.like().unwrap()];
+    let zero = 0i64;
+    let failing = line!() + 2;
+    for tile in TileIter::new(&u) {
+        compute(&tile, (&mut bad, &u), kernel!(|bad, u, at| bad[at] = u[at] + (1 / zero) as f64)).unwrap();
+    }
+    add_one(&bad, &mut after, 64);
+    add_one(&u, &mut good, 64);
+    acc.flush().unwrap();
+    let cell = GridBox::new([3, 5], [4, 6]);
+    assert_eq!(good.read_box(cell).unwrap(), [16.0]);
+    for failed in [&after, &bad] {
+        let error = failed.read_box(cell).unwrap_err();
+        assert!(error.to_string().contains(&format!("streamed.rs:{failing}:")), "{error}");
+    }
+    let all = acc.streamed();
+    assert_eq!(all.iter().map(|report| (report.by, report.passes)).collect::<Vec<_>>(), [(StreamedBy::Arriving, 0)]);
+    assert!(acc.sync().is_ok(), "both failures were told");
+}
+
 /// What was read from files and written to them, with a device behind and without one.
 #[test]
 fn arrays_in_files() {

@@ -18,11 +18,8 @@ use crate::error::{Error, ErrorKind};
 use crate::memory::element::Element;
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::borders::StripFault;
-use crate::memory::ghosts::device::DeviceCopies;
-use crate::memory::ghosts::owed::Owed;
 use crate::memory::ghosts::regions::Regional;
-use crate::memory::node::{DeviceWork, Queue, Work};
-use crate::memory::storage::Storage;
+use crate::memory::node::Work;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::parallel;
 use crate::record::wait::outside_kernels;
@@ -221,9 +218,9 @@ fn fill_at(
     (trackers, always): (&[&Arc<Tracker>], bool),
     recorded: &'static Location<'static>,
 ) -> Result<(), Error> {
-    let (mut fixed_on_device, mut kept) = (false, Vec::new());
     let (mut on_host, mut on_device, mut on_both) = (Vec::new(), Vec::new(), Vec::new());
-    let [mut host_touches, mut device_touches, mut both_touches] = [const { Vec::new() }; 3];
+    let [mut host_touches, mut both_touches] = [const { Vec::new() }; 2];
+    let mut kept = Vec::new();
     // Chains may take the room of the others.
     let mut left = Vec::new();
     for tracker in trackers.iter().copied() {
@@ -245,11 +242,7 @@ fn fill_at(
                 on_both.push((ghosts, storage, fixed));
                 both_touches.push(touch);
             }
-            Side::Device if fits => {
-                fixed_on_device |= fixed;
-                on_device.extend(on_device_of(tracker, fixed, recorded));
-                device_touches.push(touch);
-            }
+            Side::Device if fits => on_device.push((tracker.clone(), fixed)),
             _ if storage.backing().is_some() => {
                 return Err(Error::new(
                     ErrorKind::Memory,
@@ -278,7 +271,7 @@ fn fill_at(
         acc.record_node("fill_ghosts", recorded, &host_touches, &[], work);
     }
     if !on_device.is_empty() {
-        acc.core().record_fill(recorded, &device_touches, fixed_on_device, (fill_of, filling(on_device, recorded)));
+        acc.core().record_fill(recorded, on_device);
     }
     if let (false, Some(device)) = (on_both.is_empty(), acc.core().device.clone()) {
         let work = Work::Both(Box::new(move || {
@@ -293,62 +286,6 @@ fn fill_at(
     Ok(())
 }
 
-/// A fill of an array's ghosts on a device, the array's memory, whether ghosts of fixed value are set, and what is
-/// known of them if the fill may wait.
-type OnDevice = (Arc<Regional>, Arc<Storage>, bool, Option<Arc<Owed>>);
-
-/// What the fill of an array is about.
-fn on_device_of(tracker: &Arc<Tracker>, fixed: bool, recorded: &'static Location<'static>) -> Option<OnDevice> {
-    let planar = tracker.planar().filter(|_| !fixed);
-    let owed = planar.and_then(|planar| Owed::of(planar, fixed, recorded)).map(Arc::new);
-    Some((tracker.regional()?.clone(), tracker.storage().clone(), fixed, owed))
-}
-
-/// What fills ghosts on the device.
-fn filling(fills: Vec<OnDevice>, recorded: &'static Location<'static>) -> DeviceWork {
-    Box::new(move |queue| {
-        let held = fill_on_device(queue, recorded, fills)?;
-        Ok(Box::new(move || {
-            drop(held);
-            Ok(())
-        }))
-    })
-}
-
-/// The same of one array.
-fn fill_of(tracker: &Arc<Tracker>, fixed: bool, recorded: &'static Location<'static>) -> DeviceWork {
-    filling(on_device_of(tracker, fixed, recorded).into_iter().collect(), recorded)
-}
-
-/// Fills ghosts of arrays on the device, or leaves that to who reads them; gives what it uses.
-fn fill_on_device(
-    queue: &Queue<'_>,
-    recorded: &'static Location<'static>,
-    fills: Vec<OnDevice>,
-) -> Result<Vec<Arc<DeviceCopies>>, Error> {
-    let (mut now, mut held) = (Vec::new(), Vec::new());
-    for (ghosts, storage, fixed, owed) in fills {
-        storage.filled(true);
-        match owed {
-            Some(owed) => storage.owe_ghosts(&owed),
-            None => now.push((ghosts, storage, fixed)),
-        }
-    }
-    if !now.is_empty() {
-        queue.notes.iter().for_each(|notes| notes.leaves_out());
-        queue.put("fill_ghosts", recorded, || {
-            for (ghosts, storage, fixed) in now {
-                storage.forget_ghosts();
-                // SAFETY: the storage is that of the ghosts' array; recorded touches keep all others away, and the node
-                // holds the array and what the fill uses.
-                held.push(unsafe { ghosts.fill_on_device(queue.device, queue.stream, &storage, fixed)? });
-            }
-            Ok(())
-        })?;
-    }
-    Ok(held)
-}
-
 impl Fill {
     /// Whether the fill is held back because the program repeats itself: then no more is to be done.
     fn repeats(&self, recorded: &'static Location<'static>) -> bool {
@@ -356,7 +293,7 @@ impl Fill {
         let Due { fixed, fresh } = Due::of(tracker);
         let alone = parts.is_empty() && routes.is_empty() && acc.ranks() == 1;
         let works = || tracker.regional().is_some_and(|ghosts| ghosts.plan().has_work(fixed));
-        alone && !fresh && works() && acc.core().repeats_fill(recorded, tracker, fixed, fill_of)
+        alone && !fresh && works() && acc.core().repeats_fill(recorded, tracker, fixed)
     }
 }
 

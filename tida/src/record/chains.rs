@@ -6,18 +6,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use super::driver::{Core, Recorder, lock};
+use super::in_core::{Label, in_core};
 use super::place::Place;
 use super::recording::{TileWork, touch_all};
 use super::sweep::OpenSweep;
 use crate::device::ledger::Reservation;
 use crate::device::timeline::Stats;
+use crate::error::Error;
 use crate::memory::backing::Backing;
+use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::Planar;
-use crate::memory::node::{Next, Node, Work};
+use crate::memory::node::{DeviceWork, Next, Node, Work};
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::program::place::{Kind, of_fill};
 use crate::run::batch::Batches;
 use crate::run::chain::{self, Chain, Gate, Ready};
+use crate::run::op::Op;
 use crate::run::streamed::{Ended, Reports};
 
 /// Why work ends a chain of another kind.
@@ -263,7 +267,7 @@ impl Core {
         let in_files = in_files.cloned();
         let run = || match &self.device {
             Some(device) => chain::run(device, &ready),
-            None => self.host.run(self.timeline.as_deref(), &ready),
+            None => self.host.run(self.timeline.as_deref(), &ready).into_iter().map(Some).collect(),
         };
         let counted = || {
             let stats = self.device.as_ref().map_or_else(|| self.host.stats(), |device| device.stats());
@@ -273,7 +277,7 @@ impl Core {
         let before = counted();
         let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
             let error = crate::error::panicked("a chain", payload);
-            ready.chain.links.iter().map(|_| Err(error.clone())).collect()
+            ready.chain.links.iter().map(|_| Some(Err(error.clone()))).collect()
         });
         lock(&self.chains).reports.add(&ready.chain, self.device.is_some(), [&before, &counted()]);
         // Whoever waits for its nodes finds its room free.
@@ -285,13 +289,45 @@ impl Core {
             drop(chains);
             next.into_iter().for_each(|next| self.start_chain(next));
         }
-        let mut next = Next::new();
-        for (link, result) in ready.chain.links.iter().zip(results) {
-            next.extend(self.finish(&link.node, result));
-        }
+        let next = self.end_links(&ready.chain, results);
         // What the chain holds may be dropped by whoever waits for it.
         drop(ready);
         next.into_iter().for_each(|node| self.start_node(node));
+    }
+
+    /// Ends the links of a chain that has run; those that did not run do so one after the other, as any other work.
+    /// Gives the nodes that may run now.
+    fn end_links(self: &Arc<Core>, chain: &Chain, results: Vec<Option<Result<(), Error>>>) -> Next {
+        let (mut next, mut before) = (Next::new(), None);
+        let ghosts = chain.sweeps() == 0;
+        for (link, result) in chain.links.iter().zip(results) {
+            let node = &link.node;
+            next.extend(match (result, &self.device) {
+                (None, Some(device)) => {
+                    let work = alone((node.name, node.recorded), link.op.clone(), ghosts);
+                    let before = before.replace(node.clone()).into_iter().collect();
+                    self.launch(device, node, before, Ok(work))
+                }
+                (result, _) => self.finish(node, result.unwrap_or(Ok(()))),
+            });
+        }
+        next
+    }
+}
+
+/// Does a link of a chain whose arrays have room as a whole. Where there is nothing to do but to fill `ghosts`, it may
+/// be the host that goes on: what is not there stays where it is.
+fn alone(label: Label, op: Op, ghosts: bool) -> DeviceWork {
+    match op {
+        Op::Fill { tracker, .. } if ghosts && tracker.storage().count_on_device() == 0 => Box::new(move |_| {
+            let storage = tracker.storage();
+            (0..storage.regions()).for_each(|region| storage.touch_host(region));
+            // SAFETY: the graph keeps all work that conflicts away until this node has finished; no command uses the
+            // array, which is not there.
+            tracker.regional().iter().for_each(|regional| unsafe { regional.fill_on_host(storage, Which::All) });
+            Ok(Box::new(|| Ok(())))
+        }),
+        op => in_core(label, op),
     }
 }
 

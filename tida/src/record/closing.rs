@@ -5,19 +5,15 @@ use std::sync::Arc;
 use super::chains::OpenChain;
 use super::driver::{Core, Recorder, lock};
 use super::fuse::{Fusing, HeldNode};
-use super::hybrid::Pace;
-use super::strips::split;
+use super::in_core::{on_device, split_in_two};
 use super::sweep::OpenSweep;
-use crate::device::core::DeviceCore;
-use crate::error::{Error, ErrorKind};
-use crate::grid::GridBox;
 use crate::launch::pieces::run_boxes;
-use crate::memory::node::{DeviceWork, Done, Node, Queue, SplitWork, Work};
-use crate::memory::touched::{ArrayTouch, touched};
+use crate::memory::node::{Node, Work};
+use crate::memory::touched::touched;
 use crate::program::place::Kind;
 use crate::run::chain::Chain;
 use crate::run::chain::wave::LONG;
-use crate::run::op::{Edges, Op, Sweep};
+use crate::run::op::Op;
 use crate::run::streamed::Ended;
 
 impl Core {
@@ -95,14 +91,16 @@ impl Core {
         let (name, recorded, core) = (node.name, node.recorded, self.clone());
         let cells = sweep.cells();
         node.set_work(match (&self.device, node.on_device, edges) {
-            (Some(_), true, Some(edges)) => split_in_two(&node, Arc::new(sweep), edges),
-            (Some(_), true, None) => Work::Device(on_device(&node, Arc::new(sweep), pace, move |sweep, queue| {
-                // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                unsafe {
-                    let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
-                    both.unwrap_or_else(|| sweep.enqueue(queue))
-                }
-            })),
+            (Some(_), true, Some(edges)) => split_in_two((name, recorded), Arc::new(sweep), edges),
+            (Some(_), true, None) => {
+                Work::Device(on_device((name, recorded), Arc::new(sweep), pace, move |sweep, queue| {
+                    // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                    unsafe {
+                        let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
+                        both.unwrap_or_else(|| sweep.enqueue(queue))
+                    }
+                }))
+            }
             (Some(device), false, _) => {
                 let device = device.clone();
                 Work::Host(Box::new(move || {
@@ -126,62 +124,4 @@ impl Core {
             self.start_node(node);
         }
     }
-}
-
-/// What the node of a sweep does on the device: brings its arrays there, and has `run` put kernels into a stream.
-pub(super) fn on_device(
-    node: &Node,
-    sweep: Arc<Sweep>,
-    pace: Option<Arc<Pace>>,
-    run: impl Fn(&Sweep, &Queue<'_>) -> Result<Done, Error> + Send + 'static,
-) -> DeviceWork {
-    let (name, recorded, cells) = (node.name, node.recorded, sweep.cells());
-    Box::new(move |queue| {
-        let queue = Queue { refilled: &sweep.refilled, ..*queue };
-        let (bring, run) = (|| sweep.bring(&queue), || queue.put(name, recorded, || run(&sweep, &queue)));
-        let swept = queue.enqueue(|| match pace {
-            Some(pace) => pace.on_device(&queue, cells, bring, run),
-            None => bring().and_then(|()| run()),
-        });
-        swept.map_err(|error| without_room(error, &sweep, queue.device))
-    })
-}
-
-/// What the node of a sweep does that computes some planes first.
-fn split_in_two(node: &Node, sweep: Arc<Sweep>, edges: Edges) -> Work {
-    let [first, others] = split(&sweep, &edges);
-    let over = |boxes: Vec<(usize, GridBox<4>)>, apart: bool| {
-        on_device(node, sweep.clone(), None, move |sweep, queue| {
-            // One by one: a launch over a box alone may read cells in place of ghosts.
-            let each = boxes.chunks(if apart { 1 } else { boxes.len().max(1) });
-            let mut begun = Vec::new();
-            queue.enqueue(|| {
-                for boxes in each {
-                    // SAFETY: the graph keeps all work that conflicts away until this node has finished.
-                    begun.push(unsafe { sweep.enqueue_boxes(queue, boxes)? });
-                }
-                Ok(())
-            })?;
-            Ok(Box::new(move || {
-                let failed = begun.into_iter().filter_map(|done: Done| done().err());
-                Error::earliest(failed).map_or(Ok(()), Err)
-            }))
-        })
-    };
-    let (edges_work, inside) = (over(first, true), over(others, false));
-    Work::Split(Box::new(SplitWork { edges: edges_work, planes: edges.planes, inside }))
-}
-
-/// The failure of a sweep: where its arrays had no room as a whole, with what keeps them from streaming.
-fn without_room(error: Error, sweep: &Sweep, device: &DeviceCore) -> Error {
-    let Some(needs) = sweep.launch.needs().filter(|needs| needs.whole && error.kind() == ErrorKind::Memory) else {
-        return error;
-    };
-    let wholes = || sweep.arrays.iter().filter(|of| of.whole);
-    let twice =
-        |whole: &ArrayTouch| sweep.arrays.iter().any(|of| !of.whole && Arc::ptr_eq(&of.tracker, &whole.tracker));
-    let bytes: usize = wholes().map(|of| of.tracker.storage().device_bytes()).sum();
-    let could = bytes as u64 <= device.budget() / 2 && !wholes().any(twice);
-    let windows = could.then(|| device.held_by_chains());
-    error.because(&needs.found(windows), &needs.advice)
 }

@@ -15,20 +15,20 @@ use std::sync::{Arc, Weak};
 
 use tida_kernels::plan::fuse::Asked;
 
-use super::closing::on_device;
 use super::driver::{Core, Recorder};
+use super::in_core::{in_core, together};
 use super::recording::{GiveLaunch, TileWork};
-use super::rounds::Fills;
 use super::sweep::{LoopAsked, SweepKey};
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
-use crate::launch::faces::{FaceLaunch, before_faces};
-use crate::launch::fused::{OneStep, enqueue_steps, same, steps_are_compiled};
+use crate::launch::faces::FaceLaunch;
+use crate::launch::fused::{OneStep, same, steps_are_compiled};
 use crate::launch::ghosted::ghosted;
 use crate::launch::quoted::KernelId;
 use crate::launch::step::{Fusible, Launch, Together};
-use crate::memory::node::{DeviceWork, Node, Queue, Work};
-use crate::memory::tracker::{BoxTouch, Touch, Tracker, distinct};
+use crate::memory::ghosts::owed::filling;
+use crate::memory::node::{Node, Work};
+use crate::memory::tracker::{BoxTouch, Mode, Touch, Tracker, distinct};
 use crate::program::fuse::{Cycle, Pair};
 use crate::program::place::Kind;
 use crate::program::schedule::Scale;
@@ -285,17 +285,14 @@ impl Core {
         }
     }
 
-    /// Records the filling of ghosts on the device, by this work, or by what `fills` makes of an array that is the only
-    /// one: held back too, if it is of alternating arrays or expected.
-    pub fn record_fill(
-        self: &Arc<Core>,
-        recorded: &'static Location<'static>,
-        touches: &[Touch],
-        fixed: bool,
-        (fills, work): (Fills, DeviceWork),
-    ) {
-        if !self.round_fill(recorded, touches, fixed, fills) {
-            self.record_or_hold("fill_ghosts", recorded, touches, &[], Work::Device(work), Some(fixed));
+    /// Records the filling of ghosts on the device, for each array those of fixed value too if that is said: held back
+    /// too, if it is of alternating arrays or expected.
+    pub fn record_fill(self: &Arc<Core>, recorded: &'static Location<'static>, fills: Vec<(Arc<Tracker>, bool)>) {
+        if !self.round_fill(recorded, &fills) {
+            let touches: Vec<_> = fills.iter().map(|(tracker, _)| Touch::new(tracker, None, Mode::Update)).collect();
+            let fixed = fills.iter().any(|(_, fixed)| *fixed);
+            let work = Work::Device(filling(fills, recorded));
+            self.record_or_hold("fill_ghosts", recorded, &touches, &[], work, Some(fixed));
         }
     }
 
@@ -422,29 +419,12 @@ impl Core {
             match (op, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
                 (Op::Sweep(sweep), Some(group), None) => {
-                    let (region, together, launches) = (group.region, group.together, group.launches.clone());
-                    let faces = faces.clone();
-                    node.set_work(Work::Device(on_device(&node, sweep, None, move |_, queue| {
-                        queue.device.counts.fused(together.steps);
-                        // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box
-                        // is that of each of the steps, and the first of them reads all that they read of other arrays.
-                        unsafe {
-                            let steps = || enqueue_steps(&launches, queue, (region, together.cells), &together);
-                            if faces.is_empty() {
-                                return steps();
-                            }
-                            before_faces(|| Ok(vec![steps()?]), &faces, queue)
-                        }
-                    })));
+                    let several = (group.region, group.together, group.launches.clone());
+                    let work = together((node.name, node.recorded), sweep, several, faces.clone());
+                    node.set_work(Work::Device(work));
                     leader = Some(node.clone());
                 }
-                (Op::Sweep(sweep), None, None) => {
-                    // SAFETY: as above; the boxes do not overlap.
-                    let run = |sweep: &Sweep, queue: &Queue<'_>| unsafe { sweep.enqueue(queue) };
-                    node.set_work(Work::Device(on_device(&node, sweep, None, run)));
-                }
-                // It has its work.
-                (Op::Fill { .. } | Op::Fold(..), ..) => {}
+                (op, ..) => node.set_work(Work::Device(in_core((node.name, node.recorded), op))),
             }
             if node.release() {
                 self.start_node(node);

@@ -13,9 +13,9 @@ use std::sync::{Arc, OnceLock};
 use tida_kernels::ir::Access;
 
 use super::chains::OpenChain;
-use super::closing::on_device;
 use super::driver::Core;
 use super::fuse::Fusing;
+use super::in_core::in_core;
 use super::sweep::{LoopAsked, OpenSweep, OpenSweeps};
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
@@ -27,7 +27,7 @@ use crate::launch::step::Launch;
 use crate::memory::node::{DeviceWork, Next, Node, Queue, Work};
 use crate::memory::storage::Storage;
 use crate::run::batch::OpenBatch;
-use crate::run::op::Sweep;
+use crate::run::op::{Op, Sweep};
 use crate::sync::{Mutex, lock};
 
 /// Sweeps that run as one.
@@ -267,18 +267,12 @@ impl Core {
                     continue;
                 }
                 (None, _, Some(_), Some(Err(error))) => Err(node.failed(error.clone())),
-                (None, ..) => Ok(alone(&node, sweep)),
+                (None, ..) => Ok(in_core((node.name, node.recorded), Op::Sweep(sweep))),
             };
             ready.extend(self.launch(device, &node, before.clone(), work));
         }
         ready
     }
-}
-
-/// Puts the kernel of a sweep into a stream.
-fn alone(node: &Node, sweep: Arc<Sweep>) -> DeviceWork {
-    // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not overlap.
-    on_device(node, sweep, None, |sweep, queue| unsafe { sweep.enqueue(queue) })
 }
 
 /// The same for all these sweeps as one launch, of which this is the first; says how it went. By itself if that was not
@@ -290,8 +284,8 @@ fn first_of(
     kernel: Arc<Prepared>,
     outcome: Arc<Outcome>,
 ) -> DeviceWork {
-    let (alone, first) = (alone(node, first.clone()), first.clone());
     let (name, recorded) = (node.name, node.recorded);
+    let (alone, first) = (in_core((name, recorded), Op::Sweep(first.clone())), first.clone());
     Box::new(move |queue| {
         let launches: Vec<Arc<dyn Launch>> = sweeps.iter().map(|sweep| sweep.launch.clone()).collect();
         let refilled: Vec<Arc<Storage>> = sweeps.iter().flat_map(|sweep| sweep.refilled.clone()).collect();

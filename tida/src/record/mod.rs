@@ -13,6 +13,7 @@ mod faces;
 pub(crate) mod folds;
 pub(crate) mod fuse;
 pub(crate) mod hybrid;
+mod in_core;
 pub(crate) mod join;
 #[cfg(tida_loom)]
 #[doc(hidden)]

@@ -270,7 +270,11 @@ impl Core {
         let is_fill = fixed.is_some();
         let leaves = touches.iter().any(|touch| matches!(touch.mode, Mode::Discard | Mode::Look));
         let takes_memory = matches!(work, Work::Device(_) | Work::Both(_));
-        let work = self.with_arrays((name, recorded), touches, work, !is_fill && !leaves);
+        let work = match is_fill && is_on_device {
+            // It brings them by itself.
+            true => work,
+            false => self.with_arrays((name, recorded), touches, work, !leaves),
+        };
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;

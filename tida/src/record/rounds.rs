@@ -18,7 +18,7 @@ use self::parts::{OTHER, Part, TilePart, is, pays, word_of_fill};
 use super::driver::{Core, Recorder, lock};
 use super::fuse::{Fuses, Fusing, HeldNode, lie_whole};
 use super::recording::{GiveLaunch, TileWork, touch_all};
-use crate::memory::node::{DeviceWork, Node, Work};
+use crate::memory::node::{Node, Work};
 use crate::memory::tracker::{Mode, Touch, Tracker};
 use crate::program::period::Periods;
 use crate::run::op::{Op, Sweep};
@@ -76,15 +76,10 @@ struct Loop {
 struct Pending {
     name: &'static str,
     recorded: &'static Location<'static>,
-    /// Makes what a fill of ghosts does.
-    fills: Option<Fills>,
     /// The values that its kernel has captured, by number: others have another one.
     captured: u64,
     op: Op,
 }
-
-/// Makes what fills the ghosts of an array on the device, those of fixed value too if that is said.
-pub(crate) type Fills = fn(&Arc<Tracker>, bool, &'static Location<'static>) -> DeviceWork;
 
 impl Sweep {
     /// The same, with the ghosts of this array filled next, or of none.
@@ -169,7 +164,7 @@ impl Loop {
             self.steps.opened(tile, &*sweep.launch, self.seen as u64, fuses);
         }
         let (turn, op) = (sweep.turn, Op::Sweep(sweep));
-        self.pending.push(Pending { name: tile.name, recorded: tile.recorded, fills: None, captured, op });
+        self.pending.push(Pending { name: tile.name, recorded: tile.recorded, captured, op });
         turn.is_some_and(|turn| turn.cycle.kernels > 1)
     }
 
@@ -188,10 +183,10 @@ impl Loop {
     }
 
     /// Holds the fill of an array's ghosts back.
-    fn hold_fill(&mut self, recorded: &'static Location<'static>, tracker: &Arc<Tracker>, fixed: bool, fills: Fills) {
+    fn hold_fill(&mut self, recorded: &'static Location<'static>, tracker: &Arc<Tracker>, fixed: bool) {
         self.is_filled(tracker);
         let op = Op::Fill { tracker: tracker.clone(), fixed };
-        self.pending.push(Pending { name: "fill_ghosts", recorded, fills: Some(fills), captured: 0, op });
+        self.pending.push(Pending { name: "fill_ghosts", recorded, captured: 0, op });
     }
 
     /// No fill of ghosts follows what was held back last.
@@ -355,33 +350,31 @@ impl Core {
     pub(super) fn round_fill(
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
-        touches: &[Touch],
-        fixed: bool,
-        fills: Fills,
+        fills: &[(Arc<Tracker>, bool)],
     ) -> bool {
         if !self.makes_rounds() {
             return false;
         }
         let mut recorder = self.with_room_for_rounds();
-        let one = match touches {
-            [touch] if recorder.chain.is_none() && touch.region.is_none() => Some(&touch.tracker),
+        let one = match fills {
+            [fill] if recorder.chain.is_none() => Some(fill),
             _ => None,
         };
-        let word = one.map_or(OTHER, |tracker| word_of_fill(tracker, fixed));
+        let word = one.map_or(OTHER, |(tracker, fixed)| word_of_fill(tracker, *fixed));
         let is_it = |part: &Part| match part {
-            Part::Fill(known, known_fixed) => *known_fixed == fixed && one.is_some_and(|tracker| is(known, tracker)),
+            Part::Fill(known, of) => one.is_some_and(|(tracker, fixed)| of == fixed && is(known, tracker)),
             Part::Other => one.is_none(),
             Part::Tile(_) => false,
         };
         let Some(now) = self.expects(&mut recorder, word, is_it) else { return false };
-        let part = || one.map_or(Part::Other, |tracker| Part::Fill(Arc::downgrade(tracker), fixed));
-        now.learn(part, one.into_iter());
+        let part = || one.map_or(Part::Other, |(tracker, fixed)| Part::Fill(Arc::downgrade(tracker), *fixed));
+        now.learn(part, one.map(|(tracker, _)| tracker).into_iter());
         // A round does not begin with a fill: the sweep before would not know that it is followed by one.
-        let Some(tracker) = one.filter(|_| !now.pending.is_empty()) else {
+        let Some((tracker, fixed)) = one.filter(|_| !now.pending.is_empty()) else {
             self.passes(&mut recorder);
             return false;
         };
-        now.hold_fill(recorded, tracker, fixed, fills);
+        now.hold_fill(recorded, tracker, *fixed);
         self.fill_came(recorder, recorded);
         true
     }
@@ -393,7 +386,6 @@ impl Core {
         recorded: &'static Location<'static>,
         tracker: &Arc<Tracker>,
         fixed: bool,
-        fills: Fills,
     ) -> bool {
         let mut recorder = lock(&self.recorder);
         let Rounds { periods, now: Some(now), .. } = &mut recorder.rounds else { return false };
@@ -409,7 +401,7 @@ impl Core {
             return false;
         }
         periods.add(word);
-        now.hold_fill(recorded, tracker, fixed, fills);
+        now.hold_fill(recorded, tracker, fixed);
         self.fill_came(recorder, recorded);
         true
     }
@@ -545,12 +537,7 @@ impl Core {
 
     /// The node of what was held back, by itself.
     fn made(self: &Arc<Core>, held: Pending) -> HeldNode {
-        let node = self.sure(&held, &touched(&[&held.op]));
-        if let (Op::Fill { tracker, fixed }, Some(fills)) = (&held.op, held.fills) {
-            let (touch, work) = (Touch::new(tracker, None, Mode::Update), fills(tracker, *fixed, held.recorded));
-            node.set_work(self.with_arrays((held.name, held.recorded), &[touch], Work::Device(work), false));
-        }
-        HeldNode { node, op: held.op }
+        HeldNode { node: self.sure(&held, &touched(&[&held.op])), op: held.op }
     }
 
     /// A node for this, and perhaps for more that was held back, which touches these. No cell of it can fail.

@@ -263,7 +263,11 @@ impl Core {
     fn did(&self, node: &Node, before: &Tally) {
         let what = Tally::since(before);
         if !what.is_nothing() {
-            lock(&self.chains).batches.did(node.number, what);
+            let mut chains = lock(&self.chains);
+            match node.chain {
+                Some(chain) => chains.reports.did(chain, what),
+                None => chains.batches.did(node.number, what),
+            }
         }
     }
 

@@ -46,6 +46,7 @@ pub(crate) struct Edges {
 }
 
 /// What a recorded node does, where more than the node itself has to know it.
+#[derive(Clone)]
 pub(crate) enum Op {
     /// Runs a kernel over boxes.
     Sweep(Arc<Sweep>),

@@ -1,28 +1,19 @@
 //! A round of a program that repeats itself: sweeps and fills of ghosts, one after the other, as the work of one node.
 //! What it launches is written down the first time, and put into the stream again later.
 
-use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::op::Sweep;
 use crate::backend::Memory;
 use crate::device::notes::{Launches, Notes};
 use crate::error::Error;
-use crate::launch::fused::enqueue_steps;
-use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::owed::Owed;
 use crate::memory::node::{DeviceWork, Done, Queue, all_ended};
 use crate::memory::tracker::{Mode, Tracker};
 
-/// Steps that run as one launch: from which region on, how, and what each of them launches.
-pub(crate) type Several = (usize, Together, Arc<[Arc<dyn Launch>]>);
-
-/// What one launch of a round does, or a fill.
-pub(crate) enum Piece {
-    /// A sweep, or the first of steps that run as one launch.
-    Sweep { sweep: Arc<Sweep>, name: &'static str, recorded: &'static Location<'static>, steps: Option<Several> },
-    /// A fill of an array's ghosts.
-    Fill(DeviceWork, Arc<Tracker>),
+/// What one launch of a round does, or a fill; of several steps, how many these are.
+pub(crate) struct Piece {
+    pub work: DeviceWork,
+    pub steps: Option<u32>,
 }
 
 /// What a round touches of an array.
@@ -105,8 +96,8 @@ impl Tape {
         {
             let queue = Queue { notes: notes.as_ref(), ..*queue };
             for piece in pieces() {
-                // SAFETY: handed on.
-                ends.push(unsafe { piece.put(&queue, &mut fused)? });
+                fused.extend(piece.steps);
+                ends.push((piece.work)(&queue)?);
             }
         }
         let after = state_of(queue, &arrays);
@@ -158,39 +149,5 @@ impl Known {
             drop((uses, trackers));
             Ok(())
         })))
-    }
-}
-
-impl Piece {
-    /// # Safety
-    /// As [`Tape::put`].
-    unsafe fn put(self, queue: &Queue<'_>, fused: &mut Vec<u32>) -> Result<Done, Error> {
-        let (sweep, name, recorded, steps) = match self {
-            Piece::Fill(fill, tracker) => {
-                let regions = 0..tracker.boxes().len();
-                // SAFETY: the caller's promise.
-                let mut bring = regions.map(|region| unsafe { tracker.to_device(queue, region, Mode::Update) });
-                return queue.enqueue(|| bring.try_for_each(|brought| brought).and_then(|()| fill(queue)));
-            }
-            Piece::Sweep { sweep, name, recorded, steps } => (sweep, name, recorded, steps),
-        };
-        let queue = Queue { refilled: &sweep.refilled, ..*queue };
-        let run = || match &steps {
-            // SAFETY: the caller's promise.
-            None => unsafe { sweep.enqueue(&queue) },
-            Some((region, together, launches)) => {
-                fused.push(together.steps);
-                queue.device.counts.fused(together.steps);
-                // SAFETY: the caller's promise. The box is that of each of the steps, and the first of them reads all
-                // that they read of other arrays.
-                unsafe { enqueue_steps(launches, &queue, (*region, together.cells), together) }
-            }
-        };
-        let done = queue.enqueue(|| sweep.bring(&queue).and_then(|()| queue.put(name, recorded, run)))?;
-        Ok(Box::new(move || {
-            let ended = done();
-            drop(sweep);
-            ended
-        }))
     }
 }

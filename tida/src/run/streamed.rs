@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::Location;
 
 use super::chain::Chain;
+use crate::device::counts::Tally;
 use crate::device::timeline::Stats;
 use crate::program::place::Kind;
 
@@ -135,9 +136,9 @@ impl fmt::Display for Streamed {
     }
 }
 
-/// The last reports, oldest first.
+/// The last reports, oldest first, with the numbers of their chains.
 #[derive(Default)]
-pub(crate) struct Reports(VecDeque<Streamed>);
+pub(crate) struct Reports(VecDeque<(Option<u64>, Streamed)>);
 
 impl Reports {
     /// Adds what a chain did between two counts.
@@ -155,7 +156,7 @@ impl Reports {
         if self.0.len() == KEPT {
             self.0.pop_front();
         }
-        self.0.push_back(Streamed {
+        let streamed = Streamed {
             by,
             sweeps,
             ghost_fills: chain.links.len() as u64 - sweeps - reductions,
@@ -167,10 +168,19 @@ impl Reports {
             file_written_bytes: after.file_written_bytes - before.file_written_bytes,
             recorded: [first.node.recorded, last.node.recorded],
             ended: ended.to_string(),
-        });
+        };
+        self.0.push_back((first.node.chain, streamed));
+    }
+
+    /// A node of a chain has done this, which ran by itself.
+    pub fn did(&mut self, chain: u64, what: Tally) {
+        if let Some((_, of)) = self.0.iter_mut().rfind(|(number, _)| *number == Some(chain)) {
+            of.h2d_bytes += what.uploaded;
+            of.d2h_bytes += what.downloaded;
+        }
     }
 
     pub fn all(&self) -> Vec<Streamed> {
-        self.0.iter().cloned().collect()
+        self.0.iter().map(|(_, streamed)| streamed.clone()).collect()
     }
 }

@@ -18,7 +18,8 @@ use crate::device::core::DeviceCore;
 use crate::device::timeline::{Label, SpanKind, host_span};
 use crate::error::Error;
 use crate::grid::GridBox;
-use crate::memory::node::Queue;
+use crate::memory::node::{DeviceWork, Done, Queue};
+use crate::memory::tracker::{Mode, Tracker};
 
 /// A fill of the ghosts of an array on the device that no one has needed so far.
 #[derive(Debug)]
@@ -28,7 +29,6 @@ pub(crate) struct Owed {
     /// Beyond the faces along four axes.
     pub faces: [[Beyond; 2]; 4],
     ghosts: Arc<Regional>,
-    fixed: bool,
     recorded: &'static Location<'static>,
 }
 
@@ -57,10 +57,10 @@ struct State {
 
 impl Owed {
     /// Those of an array, if each ghost that changes has the value of one cell.
-    pub(crate) fn of(planar: &Planar, fixed: bool, recorded: &'static Location<'static>) -> Option<Owed> {
+    pub(crate) fn of(planar: &Planar, recorded: &'static Location<'static>) -> Option<Owed> {
         let (domain, regional) = (planar.facts().domain(), &planar.regional);
         let faces = faces(&regional.layout.regions, &planar.facts().faces, &domain)?;
-        let owed = Owed { domain, faces, ghosts: regional.clone(), fixed, recorded };
+        let owed = Owed { domain, faces, ghosts: regional.clone(), recorded };
         owed.has_some().then_some(owed)
     }
 
@@ -70,7 +70,7 @@ impl Owed {
         let [region] = regional.layout.regions.as_slice() else { return None };
         let domain = region.valid;
         let faces = faces(&regional.layout.regions, regional.part.as_ref()?, &domain)?;
-        Some(Owed { domain, faces, ghosts: regional.clone(), fixed: false, recorded })
+        Some(Owed { domain, faces, ghosts: regional.clone(), recorded })
     }
 }
 
@@ -195,7 +195,7 @@ impl Storage {
             device.counts.launch(1);
             let label = Label { name: "fill_ghosts", recorded: owed.recorded };
             // SAFETY: it is the fill of this array; the touches of who reads the ghosts keep all others away.
-            let fill = || unsafe { owed.ghosts.fill_on_device(device, stream, self, owed.fixed) };
+            let fill = || unsafe { owed.ghosts.fill_on_device(device, stream, self, false) };
             state.copies = Some(device.timed(SpanKind::Ghost, label, stream, 0, fill)?);
             // What else is timed now starts here.
             device.host_waited();
@@ -223,6 +223,50 @@ impl Storage {
         let coming = self.owed().lock().coming.clone();
         coming.map_or(Ok(()), |(_, event)| event.finish())
     }
+}
+
+/// Fills the ghosts of arrays on the device, for each those of fixed value too if that is said: brings the arrays
+/// there, and leaves to who reads the ghosts what may wait. Only as the work of a node that touches them.
+pub(crate) fn filling(fills: Vec<(Arc<Tracker>, bool)>, recorded: &'static Location<'static>) -> DeviceWork {
+    Box::new(move |queue| {
+        queue
+            .enqueue(|| {
+                for (tracker, region) in fills.iter().flat_map(|(of, _)| (0..of.boxes().len()).map(move |n| (of, n))) {
+                    // SAFETY: the graph keeps all work that conflicts away until this node has finished.
+                    unsafe { tracker.to_device(queue, region, Mode::Update)? };
+                }
+                let mut now = Vec::new();
+                for (tracker, fixed) in &fills {
+                    tracker.storage().filled(true);
+                    let planar = tracker.planar().filter(|_| !fixed);
+                    match planar.and_then(|planar| Owed::of(planar, recorded)) {
+                        Some(owed) => tracker.storage().owe_ghosts(&Arc::new(owed)),
+                        None => now.extend(tracker.regional().map(|ghosts| (ghosts, tracker.storage(), *fixed))),
+                    }
+                }
+                let mut held = Vec::new();
+                if !now.is_empty() {
+                    queue.notes.iter().for_each(|notes| notes.leaves_out());
+                    queue.put("fill_ghosts", recorded, || {
+                        for (ghosts, storage, fixed) in now {
+                            storage.forget_ghosts();
+                            // SAFETY: the storage is that of the ghosts' array; the rest as above.
+                            held.push(unsafe { ghosts.fill_on_device(queue.device, queue.stream, storage, fixed)? });
+                        }
+                        Ok(())
+                    })?;
+                }
+                Ok(held)
+            })
+            .map(|held| {
+                // The array and what the fill uses are held until it is done.
+                let done: Done = Box::new(move || {
+                    drop((fills, held));
+                    Ok(())
+                });
+                done
+            })
+    })
 }
 
 fn faces(regions: &[WideRegion], kinds: &FaceKinds, domain: &GridBox<4>) -> Option<[[Beyond; 2]; 4]> {

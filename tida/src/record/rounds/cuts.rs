@@ -10,6 +10,7 @@ use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{Mode, Tracker};
 use crate::record::driver::Core;
 use crate::record::fuse::shares;
+use crate::record::in_core::{in_core, together};
 use crate::run::op::Op;
 use crate::run::round::{Piece, RoundArray, Tape};
 
@@ -142,21 +143,18 @@ fn pieces(pending: Vec<Pending>, plan: &Plan) -> Vec<Piece> {
     let (mut pieces, mut held) = (Vec::with_capacity(plan.len()), pending.into_iter());
     for (count, group) in plan {
         let mut all = held.by_ref().take(*count);
-        let Some(Pending { name, recorded, fills, op, .. }) = all.next() else { continue };
-        match op {
-            Op::Sweep(sweep) => {
-                let steps = group.map(|(region, together)| {
-                    let others = all.by_ref().filter_map(|held| held.op.kernel().map(|sweep| sweep.launch.clone()));
-                    let launches = std::iter::once(sweep.launch.clone()).chain(others);
-                    (region, together, launches.take(together.kernels.max(together.steps as usize)).collect())
-                });
-                pieces.push(Piece::Sweep { sweep, name, recorded, steps });
+        let Some(Pending { name, recorded, op, .. }) = all.next() else { continue };
+        let (work, steps) = match (op, group) {
+            (Op::Sweep(sweep), Some((region, several))) => {
+                let others = all.by_ref().filter_map(|held| held.op.kernel().map(|sweep| sweep.launch.clone()));
+                let launches = std::iter::once(sweep.launch.clone()).chain(others);
+                let launches = launches.take(several.kernels.max(several.steps as usize)).collect();
+                let work = together((name, recorded), sweep, (*region, *several, launches), Arc::default());
+                (work, Some(several.steps))
             }
-            Op::Fill { tracker, fixed } => {
-                pieces.extend(fills.map(|fills| Piece::Fill(fills(&tracker, fixed, recorded), tracker)));
-            }
-            Op::Fold(..) => {}
-        }
+            (op, _) => (in_core((name, recorded), op), None),
+        };
+        pieces.push(Piece { work, steps });
         all.for_each(drop);
     }
     pieces

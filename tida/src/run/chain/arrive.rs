@@ -2,38 +2,27 @@
 //!
 //! If the host waits for what the chain makes, its work runs over planes while they come and go (`planes.rs`), so that
 //! both directions of the link and the kernels are busy at once; planes that are done stay in the arrays' own memory
-//! too. Else the arrays are brought there as a whole, and the links run one after the other.
+//! too. Else its links are work like any other whose arrays have room (`record/in_core.rs`).
 
-use std::any::Any;
 use std::sync::Arc;
 
 use super::outcome::skip_dependents;
-use super::planes::{Windows, begin_folds, fix_ghosts};
+use super::planes::{Windows, fix_ghosts};
 use super::segments::{Segment, scaled};
-use super::streams::{RUN, Streams};
 use super::{Chain, Link};
 use crate::device::core::DeviceCore;
-use crate::device::timeline::{Label, SpanKind};
 use crate::error::{Error, ErrorKind};
-use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::Planar;
-use crate::memory::node::Queue;
-use crate::memory::tracker::Tracker;
-use crate::run::op::Op;
 
-/// Runs a chain.
+/// Runs a chain over planes, if that can be done; says whether it did. If not, nothing has run.
 ///
 /// # Errors
-/// Memory that the device does not have, and what the driver reports.
-pub(super) fn run(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
-    chain.arrays.iter().try_for_each(|tracker| tracker.storage().materialize_ghosts_now(device))?;
-    if results.iter().all(Result::is_ok)
-        && let Some(planars) = streams(chain)
-        && stream(device, chain, &planars, results)?
-    {
-        return Ok(());
+/// What the driver reports.
+pub(super) fn run(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<bool, Error> {
+    match streams(chain).filter(|_| results.iter().all(Result::is_ok)) {
+        Some(planars) => stream(device, chain, &planars, results),
+        None => Ok(false),
     }
-    whole(device, chain, results)
 }
 
 /// The planes of a chain's arrays, if its work is to run while they arrive.
@@ -60,6 +49,7 @@ fn stream(
     planars: &[&Arc<Planar>],
     results: &mut [Result<(), Error>],
 ) -> Result<bool, Error> {
+    chain.arrays.iter().try_for_each(|tracker| tracker.storage().materialize_ghosts_now(device))?;
     chain.links.iter().try_for_each(|link| fix_ghosts(link, chain, planars))?;
     let all = Segment { links: 0..chain.links.len(), ..Segment::default() };
     let [segment] = &scaled(&chain.links, all, planars.len())[..] else { return Ok(false) };
@@ -85,59 +75,4 @@ fn stream(
 pub(super) fn told_host(chain: &Chain, array: usize) -> bool {
     let last = chain.links.iter().rev().find(|link| link.writes(array));
     chain.wanted.contains(&array) && last.is_some_and(|link| link.op.is_sweep())
-}
-
-/// Runs the links one after the other, on whole arrays.
-fn whole(device: &Arc<DeviceCore>, chain: &Chain, results: &mut [Result<(), Error>]) -> Result<(), Error> {
-    let mut streams = Streams::new(device);
-    let queue = Queue { device, stream: RUN, rings: &[], refilled: &[], lane: None, notes: None };
-    for (number, link) in chain.links.iter().enumerate() {
-        if results[number].is_err() {
-            continue;
-        }
-        let put = match &link.op {
-            Op::Sweep(sweep) | Op::Fold(sweep, _) => sweep.bring(&queue).and_then(|()| {
-                device.counts.launch(1);
-                let label = Label { name: link.node.name, recorded: link.node.recorded };
-                // SAFETY: the graph keeps all work that conflicts away until the chain has finished.
-                let sweep = || unsafe { sweep.enqueue(&queue) };
-                begin_folds(device, chain, number..number + 1, results)?;
-                streams.tells(number, device.timed(SpanKind::Kernel, label, RUN, 0, sweep)?);
-                streams.end_fold(number, link)
-            }),
-            Op::Fill { tracker, .. } => fill(&queue, chain, tracker, link).map(|copies| streams.hold(copies)),
-        };
-        if let Err(error) = put {
-            results[number] = Err(link.node.failed(error));
-            skip_dependents(chain, results);
-        }
-    }
-    let waited = streams.finish(chain, Ok(()), results);
-    skip_dependents(chain, results);
-    waited
-}
-
-/// Fills an array's ghosts, where it is; gives what has to be held meanwhile.
-fn fill(queue: &Queue<'_>, chain: &Chain, tracker: &Arc<Tracker>, link: &Link) -> Result<Option<Box<dyn Any>>, Error> {
-    let (device, storage) = (queue.device, tracker.storage());
-    let Some(planar) = tracker.planar() else { return Ok(None) };
-    let regions = 0..planar.facts().layout.regions.len();
-    // Where there is nothing else to do, it may be the host that goes on.
-    let sweeps = chain.links.iter().any(|link| link.op.is_sweep());
-    if !sweeps && storage.count_on_device() == 0 {
-        regions.for_each(|region| storage.touch_host(region));
-        // SAFETY: the graph keeps all other work away, and nothing that this chain put into a stream uses the array.
-        unsafe { planar.regional.fill_on_host(storage, Which::All) };
-        return Ok(None);
-    }
-    for region in regions {
-        // SAFETY: as above.
-        unsafe { storage.to_device(queue, region, true, None)? };
-    }
-    storage.filled(true);
-    device.counts.launch(1);
-    let label = Label { name: link.node.name, recorded: link.node.recorded };
-    // SAFETY: the storage is that of this array; as above.
-    let put = || unsafe { planar.regional.fill_on_device(device, queue.stream, storage, true) };
-    Ok(Some(Box::new(device.timed(SpanKind::Ghost, label, queue.stream, 0, put)?)))
 }

@@ -324,19 +324,21 @@ pub(crate) fn can_move(touches: &[BoxTouch]) -> bool {
     moving(touches).is_some_and(|mut moving| moving.all(can)) && touches.iter().any(|touch| !touch.whole)
 }
 
-/// Runs a chain on a device, and gives the result of each of its nodes, in order.
-pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Result<(), Error>> {
+/// Runs a chain on a device, and gives the result of each of its nodes, in order: nothing of those that did not run,
+/// since their arrays have room and come there as a whole.
+pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Option<Result<(), Error>>> {
     let chain = &ready.chain;
     let mut results: Vec<_> = chain.links.iter().map(|link| outcome::failure(ready, link)).collect();
     outcome::skip_dependents(chain, &mut results);
-    let done = find_arrays(device, chain).and_then(|()| match chain.kind {
-        Kind::Planes => planes::run(device, chain, &mut results),
-        Kind::Regions => regions::run(device, chain, &mut results),
+    let ran = find_arrays(device, chain).and_then(|()| match chain.kind {
+        Kind::Planes => planes::run(device, chain, &mut results).map(|()| true),
+        Kind::Regions => regions::run(device, chain, &mut results).map(|()| true),
         Kind::Arriving => arrive::run(device, chain, &mut results),
     });
-    match done {
-        Ok(()) => results,
-        Err(error) => outcome::failed(chain, results, &error),
+    match ran {
+        Ok(true) => results.into_iter().map(Some).collect(),
+        Ok(false) => results.into_iter().map(|result| result.err().map(Err)).collect(),
+        Err(error) => outcome::failed(chain, results, &error).into_iter().map(Some).collect(),
     }
 }
 
