@@ -3,6 +3,7 @@
 pub mod calls;
 pub mod common;
 pub mod folder;
+pub mod overlap;
 pub mod places;
 pub mod ranks;
 pub mod several;

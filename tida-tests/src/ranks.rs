@@ -84,6 +84,11 @@ fn draw<const D: usize>(dice: &mut Dice, acc: &TileAcc) -> Result<(TileArray<f64
         };
         builder = builder.boundary_face(axis, Side::Low, faces[0]).boundary_face(axis, Side::High, faces[1]);
     }
+    if dice.roll(3) == 0 {
+        // No more than a part has at least.
+        let planes = ghost[0][0].max(ghost[0][1]) + dice.roll(3);
+        builder = builder.overlap(planes.min(4));
+    }
     let coded = dice.roll(5) == 0;
     if coded {
         builder = builder.storage(tida::Format::Range { bits: 16, min: -1e4, max: 1e4 });

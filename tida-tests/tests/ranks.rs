@@ -504,7 +504,6 @@ fn what_ranks_do_not_do_is_refused_on_all() {
         |acc| {
             let rank = acc.rank();
             let builder = TileArray::<f64, 2>::builder([24, 64]).ghost(1);
-            refused(builder.clone().overlap(4).build(acc).map(drop), rank, "overlap");
             let (mut u, mut other) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
             u.fill(|[i, j]| (i + j) as f64).unwrap();
             u.fill_ghosts().unwrap();

@@ -132,7 +132,8 @@ impl<const D: usize> Bare<D> {
         let layouts: Vec<_> = places.iter().map(|part| part.layout.clone()).collect();
         if overlap > 0 {
             let borders = layouts.iter().map(|part| part.borders[0]).collect();
-            ages.hold_copies(Copies::new(borders, overlap, acc.strip_fault() == Some(StripFault::Deep)));
+            let parts_here = here.start.min(layouts.len())..here.end.min(layouts.len());
+            ages.hold_copies(Copies::new(borders, parts_here, overlap, acc.strip_fault() == Some(StripFault::Deep)));
         }
         let routes = Route::all(&layouts, boundaries, acc.strip_fault());
         let array = Bare::new(acc, &layout, &nothing, None, (&ages, None, None))?;

@@ -398,6 +398,15 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     ///
     /// Arrays of one axis, and those that are cut along other axes too, hold no such planes.
     ///
+    /// On several ranks each takes the others to compute what it computes itself: have one kernel with the same
+    /// captured values compute all tiles of a loop. Ranks compare what they have made; if that differs, the program
+    /// ends with an error that says so. Besides, fills send planes after a loop
+    ///
+    /// - over some of the cells alone (`within`, active blocks), or over tiles thinner than the planes;
+    /// - that writes arrays which hold other planes than the array whose tiles these are.
+    ///
+    /// An array of fewer parts than there are places holds no planes there, and `with_region_mut` is refused.
+    ///
     /// ```
     /// # use tida::prelude::*;
     /// # fn main() -> tida::Result<()> {
@@ -419,7 +428,7 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// ```
     ///
     /// # Errors
-    /// Of `build`: fewer planes than ghosts along the first axis, or more than the thinnest region has; several ranks.
+    /// Of `build`: fewer planes than ghosts along the first axis, or more than the thinnest region has.
     pub fn overlap(mut self, planes: usize) -> Self {
         self.spec.overlap = planes;
         self

@@ -15,6 +15,7 @@ use super::TileArray;
 use super::strips::{Exchanged, Filled, Route, exchange, not_given};
 use crate::acc::TileAcc;
 use crate::error::{Error, ErrorKind};
+use crate::memory::copies::Copies;
 use crate::memory::element::Element;
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::borders::StripFault;
@@ -22,6 +23,7 @@ use crate::memory::ghosts::regions::Regional;
 use crate::memory::node::Work;
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::parallel;
+use crate::ranks::World;
 use crate::record::wait::outside_kernels;
 
 impl<T: Element, const D: usize> TileArray<T, D> {
@@ -141,11 +143,8 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     }
     // What goes to other ranks is decided by the program alone; and a rank does not know of all that others write.
     let shared = acc.ranks() > 1;
-    let lacks = |fill: &&Fill| shared || !(Due::of(&fill.tracker).fresh || fill.has_copies());
-    let call = acc.world().map_or(0, |world| {
-        let shapes: Vec<&[usize]> = fills.iter().map(|fill| &fill.shape[..]).collect();
-        world.call(format_args!("fill_ghosts of {shapes:?}"), recorded)
-    });
+    let lacks = |fill: &&Fill| !(fill.has_copies() || !shared && Due::of(&fill.tracker).fresh);
+    let call = acc.world().map_or(0, |world| called(world, fills, recorded));
     let filled = give_copies(&fills.iter().filter(lacks).collect::<SmallVec<[&Fill; 4]>>(), (&acc, call), recorded);
     for (number, place) in acc.places_here().zip(acc.places()) {
         let here = fills.iter().filter_map(|fill| fill.tracker_at(number)).filter(|tracker| !filled.has(tracker));
@@ -154,6 +153,22 @@ pub(crate) fn fill(fills: &[Fill], recorded: &'static Location<'static>) -> Resu
     }
     fills.iter().for_each(|fill| fill.tracker.ages.ghosts_filled());
     Ok(())
+}
+
+/// Says that all ranks fill the ghosts of these arrays; gives the call's number. Of arrays whose planes are not sent,
+/// because each rank has made them itself, it tells the ranks beside this one what they were made by.
+fn called(world: &World, fills: &[Fill], recorded: &'static Location<'static>) -> u64 {
+    let shapes: Vec<&[usize]> = fills.iter().map(|fill| &fill.shape[..]).collect();
+    let held: Vec<&Fill> = fills.iter().filter(|fill| fill.has_copies()).collect();
+    let what = format!("fill_ghosts of {shapes:?}");
+    if held.is_empty() {
+        return world.call(what, recorded);
+    }
+    let shapes: Vec<&[usize]> = held.iter().map(|fill| &fill.shape[..]).collect();
+    let what = format!("{what}, where the planes of {shapes:?} are held");
+    let beside = held.iter().filter_map(|fill| fill.tracker.ages.copies()).map(Copies::beside);
+    let (before, next): (Vec<String>, Vec<String>) = beside.map(|[before, next]| (before, next)).unzip();
+    world.call_beside(what, recorded, [before.join(" "), next.join(" ")])
 }
 
 /// Records that all places give one another what they have beyond borders, of arrays of an accelerator, in a call of
@@ -167,7 +182,8 @@ pub(crate) fn give_copies(
     let exchanged: Vec<Exchanged<'_>> = parted().map(|fill| (fill.parts.as_slice(), fill.routes.as_slice())).collect();
     let leaves: Vec<bool> = parted().map(|fill| !Due::of(&fill.tracker).fixed).collect();
     let filled = exchange((acc, call), (&exchanged, &leaves), acc.strip_fault(), recorded);
-    fills.iter().filter_map(|fill| fill.tracker.ages.copies()).for_each(|copies| copies.given());
+    let call_of_ranks = acc.world().map(|_| call);
+    fills.iter().filter_map(|fill| fill.tracker.ages.copies()).for_each(|copies| copies.given(call_of_ranks));
     filled
 }
 
@@ -329,6 +345,8 @@ pub(crate) trait Fillable: std::fmt::Debug {
     fn places(&self) -> usize;
     /// The planes of the first axis that a place owns, of an array that lies on several.
     fn planes(&self, place: usize) -> Option<Range<i64>>;
+    /// How many planes a place holds as cells of others, below its own and above.
+    fn overlap(&self, place: usize) -> Option<[i64; 2]>;
     /// Whether a place is of this rank.
     fn is_here(&self, place: usize) -> bool;
     /// How many ranks it lies on, or can: 1 where it is on this one alone.
@@ -354,6 +372,10 @@ impl<T: Element, const D: usize> Fillable for TileArray<T, D> {
         Some(*owned.lo.first()?..*owned.hi.first()?)
     }
 
+    fn overlap(&self, place: usize) -> Option<[i64; 2]> {
+        self.parts.get(place).map(|part| part.layout.overlap())
+    }
+
     fn is_here(&self, place: usize) -> bool {
         !self.is_parted() || self.acc.places_here().contains(&place)
     }
@@ -372,6 +394,14 @@ impl Fill {
     /// How many places have a part of the array.
     pub(crate) fn places(&self) -> usize {
         self.parts.len().max(1)
+    }
+
+    /// Says that all ranks give one another the planes that they hold of these arrays, if they lie on several; gives
+    /// the call's number.
+    pub(crate) fn held_call(fills: &[Fill], recorded: &'static Location<'static>) -> u64 {
+        let world = fills.first().and_then(|fill| fill.acc.world());
+        let shapes: Vec<&[usize]> = fills.iter().map(|fill| &fill.shape[..]).collect();
+        world.map_or(0, |world| world.call(format_args!("the planes of {shapes:?} for a kernel"), recorded))
     }
 
     /// Whether each place has good copies of what it reads beyond its borders.

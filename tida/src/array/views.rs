@@ -265,6 +265,11 @@ where
             if self.is_everywhere() {
                 self.shared_call("a view to change values", Location::caller());
             }
+            if self.acc.ranks() > 1 && self.tracker.ages.copies().is_some() {
+                let found = "planes that ranks hold of one another (`.overlap(..)`), where one rank alone writes";
+                let advice = "use `write_box` or `write_grown_box`, which all ranks call, or leave `.overlap(..)` out";
+                return Err(Error::new(ErrorKind::Ranks, format!("change region {region} by a view"), found, advice));
+            }
             self.start_all()?;
             let given = self.parts[number].view_mut(of_part, component, part, f)?;
             self.spread(Some(region), part == Part::Grown)?;

@@ -164,6 +164,7 @@ where
             all,
             grown: true,
             listed: None,
+            alike: None,
             device,
             block: None,
             march: None,

@@ -16,7 +16,7 @@ use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Views};
 use super::ask::{Answer, Ask, LINES, Run};
 use super::check::{self, Line, Rule, Target, Touches, check};
-use super::copies::{OverCopies, made_by, over_copies};
+use super::copies::{OverCopies, over_copies};
 use super::native::{Form, Native, Part};
 use super::one_region::Ends;
 use super::view::{Checked, Proven};
@@ -202,7 +202,10 @@ impl<'a, const D: usize> Planned<'a, D> {
             let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&touches, measured)));
             checked.key.on_device = part.on_device;
         }
-        let over = over.map(|over| (over, made_by(&checked.key, infos)));
+        let over = over.map(|over| {
+            let by = over.made_by(&checked.key, &quoted.captures, infos);
+            (over, by)
+        });
         let check::Checked { acc, key, after, valid_only, run_checked, by_planes, unproven, carry } = checked;
         let planned = Planned {
             tile,
@@ -341,6 +344,7 @@ fn launch_written_over<const D: usize>(
                     tiled.tracker.ages.cells_swept(
                         tiled.layout.part,
                         over.swept(infos, prepared, (tiled.layout, &tile.cells), *made_by),
+                        over.depths(infos, prepared),
                     );
                 }
                 None => tiled.tracker.ages.cells_written(),

@@ -39,10 +39,11 @@ impl Ages {
         self.replaced.store(false, Ordering::Relaxed);
     }
 
-    /// A kernel has written cells of a part of the array, and says what became of the part's copies.
-    pub fn cells_swept(&self, part: usize, sides: [Swept; 2]) {
+    /// A kernel has written cells of a part of the array, and says what became of the part's copies, and how many
+    /// planes are good beyond all parts then.
+    pub fn cells_swept(&self, part: usize, sides: [Swept; 2], depths: [i64; 2]) {
         self.count_write();
-        self.copies().inspect(|copies| copies.swept(part, sides));
+        self.copies().inspect(|copies| copies.swept(part, sides, depths));
     }
 
     /// A number that changes with each write of cells.

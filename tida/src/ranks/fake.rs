@@ -19,6 +19,8 @@ pub struct FakeRank {
     /// Looks that a message takes to be sent, and those that are.
     slow: u64,
     sends: Sends,
+    /// Messages with values that it has sent, and their bytes.
+    sent: Arc<Mutex<[u64; 2]>>,
 }
 
 /// A message that is being sent: its tag, the looks that it still takes, and what is held until then.
@@ -65,6 +67,7 @@ impl FakeRank {
             a_host: ranks.max(1),
             slow: 0,
             sends: Sends::default(),
+            sent: Arc::default(),
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(rank as u64),
         };
         (0..ranks).map(of).collect()
@@ -80,6 +83,11 @@ impl FakeRank {
     pub fn slow_sends(mut self, looks: u64) -> FakeRank {
         self.slow = looks;
         self
+    }
+
+    /// How many messages with values it has sent, and how many bytes.
+    pub fn sent(&self) -> [u64; 2] {
+        *lock(&self.sent)
     }
 
     /// How many messages with values are being sent.
@@ -111,6 +119,10 @@ impl Transport for FakeRank {
     fn send(&mut self, to: usize, tag: u64, mut parcel: Box<dyn Parcel>) -> Result<(), String> {
         let late = self.late + 1;
         let letter = Letter { from: self.rank, tag, late: self.roll(late), bytes: parcel.bytes().to_vec() };
+        if tag > 0 {
+            let mut sent = lock(&self.sent);
+            *sent = [sent[0] + 1, sent[1] + letter.bytes.len() as u64];
+        }
         lock(&self.all[to]).letters.push(letter);
         if self.slow > 0 {
             lock(&self.sends.0).push((tag, self.slow, parcel));

@@ -180,8 +180,15 @@ impl World {
 
     /// Says that this rank makes a call that all ranks make; gives the call's number.
     pub fn call(&self, what: impl Display, recorded: &Location<'_>) -> u64 {
+        self.call_beside(what, recorded, Default::default())
+    }
+
+    /// The same, where the rank before this one has to say the first of these texts, and the next one is told the
+    /// second.
+    pub fn call_beside(&self, what: impl Display, recorded: &Location<'_>, [before, next]: [String; 2]) -> u64 {
         let number = self.next();
-        let _ = self.post.send(Command::Call(Call { number, text: format!("{what} at {recorded}") }));
+        let text = format!("{what} at {recorded}");
+        let _ = self.post.send(Command::Call(Call { number, text, before, next }));
         number
     }
 

@@ -27,11 +27,15 @@ pub(super) enum Command {
 }
 
 /// A call that all ranks make, as the others see it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Call {
     pub number: u64,
     /// What it is, of which arrays, and in which line.
     pub text: String,
+    /// What was made on both sides of the borders to the ranks before and after this one, if nothing is sent because
+    /// each has made it itself.
+    pub before: String,
+    pub next: String,
 }
 
 /// What this rank waits for.
@@ -219,8 +223,8 @@ impl Post {
         self.calls = call.number;
         if self.transport.ranks() > 1 {
             let next = (self.transport.rank() + 1) % self.transport.ranks();
-            self.tell(next, CALL, &[call.number], &call.text)?;
-            self.own.push_back(Call { number: call.number, text: call.text.clone() });
+            self.tell(next, CALL, &[call.number], &[&*call.text, &call.next].join("\0"))?;
+            self.own.push_back(call.clone());
         }
         self.last = Some(call);
         Ok(())
@@ -306,7 +310,11 @@ impl Post {
         let text = String::from_utf8_lossy(words.get(25..).unwrap_or_default()).into_owned();
         let from = from as usize;
         match *kind {
-            CALL => self.theirs.push_back(Call { number: first, text }),
+            CALL => {
+                let (text, next) = text.split_once('\0').unwrap_or((&text, ""));
+                let (text, next, before) = (text.to_owned(), next.to_owned(), String::new());
+                self.theirs.push_back(Call { number: first, text, before, next });
+            }
             FAILED => {
                 let mut parts = text.split('\0').map(str::to_owned);
                 let mut part = || parts.next().unwrap_or_default();
@@ -333,11 +341,19 @@ impl Post {
         let before = (me + all - 1) % all;
         while let (Some(own), Some(theirs)) = (self.own.front(), self.theirs.front()) {
             if (own.number, &own.text) != (theirs.number, &theirs.text) {
-                let Call { number, text } = own;
+                let Call { number, text, .. } = own;
                 return Err(format!(
                     "that ranks run different programs: call {number} of rank {me} is {text}, and call {} of rank \
                      {before} is {}",
                     theirs.number, theirs.text
+                ));
+            }
+            if own.before != theirs.next {
+                return Err(format!(
+                    "that ranks {before} and {me} have computed other things beside the planes that they hold of one \
+                     another (`.overlap(..)`), before call {} of both: {}; have all tiles of a loop computed by one \
+                     kernel with the same captured values, or leave `.overlap(..)` out",
+                    own.number, own.text
                 ));
             }
             self.own.pop_front();

@@ -47,6 +47,8 @@ pub struct TileIter<const D: usize> {
     march: Option<usize>,
     cache: Hints,
     fault: Option<TileFault>,
+    /// As of its tiles, once there is one.
+    alike: Option<Arc<Placed<D>>>,
     /// Region of the tiles that come next.
     region: usize,
     /// Tiles of that region.
@@ -95,6 +97,7 @@ impl<const D: usize> TileIter<D> {
             march: None,
             cache: Hints::default(),
             fault: None,
+            alike: None,
             region: 0,
             tiles: Tiles { valid: none, wanted: none, size: [1; D], numbers: none },
             next: None,
@@ -333,6 +336,7 @@ impl<const D: usize> TileIter<D> {
             first: self.here().start,
             cells: GridBox { lo, hi: lo },
             listed: None,
+            alike: None,
             all: self.whole(),
             grown: self.grown > 0,
             device: self.device,
@@ -375,6 +379,22 @@ impl<const D: usize> TileIter<D> {
         let ghosts = self.layout.ghost.map(|g| g[0].min(g[1]));
         let axis = ghosts.iter().position(|ghosts| self.grown > *ghosts)?;
         Some(TileFault::Grown { axis, asked: self.grown, ghosts: ghosts[axis] })
+    }
+
+    /// Whether these are tiles of all cells of an array on several ranks which hold planes of one another, and planes
+    /// beside their borders are in one tile each: on all ranks, whose tiles are not all seen here.
+    fn is_alike(&self, placed: &Placed<D>) -> bool {
+        let planes = placed.parts.iter().flat_map(|part| part.layout.overlap()).max().unwrap_or(0);
+        let is_all = self.grown == 0 && self.active.is_none() && self.fault.is_none();
+        let has_all = self.within.is_none_or(|within| within.contains_box(&self.layout.domain()));
+        let is_whole = |region: usize| {
+            (0..D).all(|d| {
+                let (size, wanted, numbers) = self.along(region, d);
+                let (all, last) = (wanted.end - wanted.start, (numbers.end - 1) * size);
+                if d == 0 { size.min(all - last) >= planes } else { size >= all }
+            })
+        };
+        placed.is_on_ranks && planes > 0 && is_all && has_all && (0..self.layout.regions.len()).all(is_whole)
     }
 
     /// A box of all cells of all tiles.
@@ -461,6 +481,7 @@ impl<const D: usize> Iterator for TileIter<D> {
             Some(left) => left,
             None => {
                 self.enter(self.here().start);
+                self.alike = self.placed.clone().filter(|placed| self.is_alike(placed));
                 self.all_tiles()
             }
         };
@@ -494,6 +515,7 @@ impl<const D: usize> Iterator for TileIter<D> {
             first,
             cells,
             listed,
+            alike: self.alike.clone(),
             all: self.whole(),
             grown: self.grown > 0,
             device: self.device,

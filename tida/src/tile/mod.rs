@@ -9,6 +9,7 @@ pub use iter::TileIter;
 use std::sync::Arc;
 
 use crate::acc::Device;
+use crate::array::places::Placed;
 use crate::device::plans::Hints;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
@@ -52,6 +53,9 @@ pub struct Tile<const D: usize> {
     pub(crate) march: Option<usize>,
     /// What is to be cached, if that was asked for.
     pub(crate) cache: Hints,
+    /// Of an array that lies on several ranks, which hold planes of one another: how it lies, if all of it is looped
+    /// over, on all ranks alike.
+    pub(crate) alike: Option<Arc<Placed<D>>>,
     /// The boxes of it that run, if not all of its cells do.
     pub(crate) listed: Option<Listed>,
     /// What is wrong with the way it was asked for; `compute` reports it.

@@ -7,7 +7,6 @@ use super::TileArrayBuilder;
 use crate::acc::TileAcc;
 use crate::error::Error;
 use crate::memory::element::Element;
-use crate::ranks::not_on_ranks;
 
 /// What a step took with each number of planes that places held of their neighbours: what
 /// [`TileArrayBuilder::measure_overlap`] found. Printed, it has a line for each number.
@@ -92,20 +91,29 @@ impl Clock {
     }
 }
 
+/// The largest number that a rank has; this one's own without ranks.
+///
+/// # Errors
+/// That of the first rank that has one.
+fn most(acc: &TileAcc, own: Result<f64, Error>) -> Result<f64, Error> {
+    let all = acc.exchange(own.map(|own| own.to_ne_bytes().to_vec()))?;
+    let number = |bytes: &Vec<u8>| bytes.as_slice().try_into().map_or(0.0, f64::from_ne_bytes);
+    Ok(all.iter().map(number).fold(f64::NEG_INFINITY, f64::max))
+}
+
 /// Seconds a step, of steps that follow one another without a wait.
 fn seconds(acc: &TileAcc, planes: usize, step: &mut dyn FnMut() -> Result<(), Error>) -> Result<f64, Error> {
     let clock = Clock::of(acc);
     let mut run = |steps: usize| {
         let start = clock.now(acc);
-        (0..steps).try_for_each(|_| step())?;
-        acc.sync()?;
-        Ok::<f64, Error>(clock.now(acc) - start)
+        let done = (0..steps).try_for_each(|_| step()).and_then(|()| acc.sync());
+        most(acc, done.map(|()| clock.now(acc) - start))
     };
     // As many messages in each run as the planes last.
     let mut steps = STEPS.next_multiple_of(planes.max(1));
     run(steps)?;
     for _ in 0..WARM_UPS {
-        if acc.warm_up()? == 0 {
+        if most(acc, acc.warm_up().map(|waits| waits as f64))? == 0.0 {
             break;
         }
         run(steps)?;
@@ -167,19 +175,16 @@ impl<T: Element, const D: usize> TileArrayBuilder<T, D> {
     /// # Ok(()) }
     /// ```
     ///
-    /// On one place, and of arrays that hold no planes of neighbours, there is one trial, with 0.
+    /// On one place, and of arrays that hold no planes of neighbours, there is one trial, with 0. Several ranks all
+    /// make the call; the slowest of them counts, and all find the same.
     ///
     /// # Errors
-    /// What `trial` and its steps give, and failed work. What [`build`](Self::build) refuses of the shape. Several
-    /// ranks ([`ErrorKind::Ranks`](crate::ErrorKind::Ranks)).
+    /// What `trial` and its steps give, and failed work. What [`build`](Self::build) refuses of the shape.
     pub fn measure_overlap<S: FnMut() -> Result<(), Error>>(
         &self,
         acc: &TileAcc,
         mut trial: impl FnMut(usize) -> Result<S, Error>,
     ) -> Result<OverlapTimes, Error> {
-        if acc.ranks() > 1 {
-            return Err(not_on_ranks("measure planes of neighbours", "`.overlap(..)`"));
-        }
         let mut found = OverlapTimes { times: Vec::new() };
         for planes in self.spec.overlaps(acc)? {
             acc.sync()?;

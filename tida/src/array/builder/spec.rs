@@ -17,7 +17,6 @@ use crate::error::{Error, ErrorKind};
 use crate::memory::coding::{Coding, Compress, Saturation, paths};
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::layout::{Boundary, Centering, Cuts, Kinds, Layout, LayoutError};
-use crate::ranks::not_on_ranks;
 
 /// Largest number of cells along an axis.
 const LONGEST: usize = 1 << 40;
@@ -147,10 +146,7 @@ impl<const D: usize> Spec<D> {
             let (kind, found, advice) = half_periodic();
             return Err(self.error(kind, found, advice));
         }
-        let overlap = self.overlapping(&layout.cuts, layers.len())?;
-        if overlap > 0 && acc.ranks() > 1 {
-            return Err(not_on_ranks(self.tried(), "`.overlap(..)`"));
-        }
+        let overlap = self.overlapping(acc, &layout.cuts, layers.len())?;
         Bare::of_places(acc, layout, boundaries, (&layers, overlap))
     }
 
@@ -181,8 +177,8 @@ impl<const D: usize> Spec<D> {
     }
 
     /// The planes that each of so many places has as cells of others.
-    fn overlapping(&self, cuts: &Cuts<D>, places: usize) -> Result<usize, Error> {
-        if !holds_planes(cuts, places) {
+    fn overlapping(&self, acc: &TileAcc, cuts: &Cuts<D>, places: usize) -> Result<usize, Error> {
+        if !holds_planes(acc, cuts, places) {
             return Ok(0);
         }
         let (planes, thinnest, ghosts) = (self.overlap, cuts.thinnest(0), self.ghosts_along());
@@ -203,7 +199,7 @@ impl<const D: usize> Spec<D> {
     /// As [`Spec::cut`].
     pub fn overlaps(&self, acc: &TileAcc) -> Result<Vec<usize>, Error> {
         let (cuts, layers) = self.cut(acc)?;
-        let holds = layers.is_some_and(|layers| holds_planes(&cuts, layers.len()));
+        let holds = layers.is_some_and(|layers| holds_planes(acc, &cuts, layers.len()));
         Ok(numbers(self.ghosts_along(), if holds { cuts.thinnest(0) } else { 0 }))
     }
 
@@ -393,8 +389,10 @@ impl<const D: usize> Spec<D> {
 }
 
 /// Whether places may hold planes of their neighbours as cells, of an array that is cut so and lies on so many.
-fn holds_planes<const D: usize>(cuts: &Cuts<D>, places: usize) -> bool {
-    places > 1 && D > 1 && cuts.regions()[1..].iter().all(|count| *count == 1)
+fn holds_planes<const D: usize>(acc: &TileAcc, cuts: &Cuts<D>, places: usize) -> bool {
+    // A rank that has no part would not know of what the others do.
+    let has_all = acc.ranks() == 1 || places == acc.all_places();
+    has_all && places > 1 && D > 1 && cuts.regions()[1..].iter().all(|count| *count == 1)
 }
 
 /// Whether the component of a path is a field of this path, or a part of it.
