@@ -188,16 +188,21 @@ fn chunks_have_the_bits_of_the_interpreter() {
             assert_eq!(chunk(&kernel, &analyse(&kernel), &along), [32, 32]);
             let along = Along { rows: 32, columns: 32, ..along };
             assert_eq!(ring(&kernel, &analyse(&kernel), &along, Dialect::OpenCl), 2);
+            assert!([8, 16].contains(&ahead(&kernel, &analyse(&kernel), &along, 1 << 20)));
             let extent = [vec![2, 3, 33, 9], vec![2, 35, 65], vec![40, 71]][4 - rank].clone();
             let launch = launch(&kernel, &extent, along, turn % 2 == 0, &mut rng);
             let wanted = expected(&kernel, &launch, along);
-            let all = [(true, 32, 2), (false, 8, 3), (true, 16, 4)];
-            for (narrow, columns, rings) in all.into_iter().filter(|(_, columns, _)| turn % 3 > 0 || *columns == 16) {
-                let along = Along { columns, rows: if columns == 8 { 16 } else { 32 }, ring: rings, ..along };
+            // Some cells are left by every number at once, of all that there are and of chunks.
+            let all = [(true, 32, 2, 16), (false, 8, 3, 4), (true, 16, 4, 0), (false, 32, 2, 5)];
+            let some = all.into_iter().filter(|(_, columns, ..)| turn % 3 > 0 || *columns == 16);
+            for (narrow, columns, rings, ahead) in some {
+                let along = Along { columns, rows: if columns == 8 { 16 } else { 32 }, ring: rings, ahead, ..along };
                 let plain = Plan { narrow, ..planned(&kernel, &launch, Dialect::OpenCl, along, false) };
                 let plan = Plan { block: Plan::mapping_of_lines(&along), ..plain };
                 let source = source(&kernel, &plan);
                 assert!(source.text.contains("tile_u"), "{}", source.text);
+                let held = ahead > 0 && leaves != Some(true);
+                assert_eq!(source.text.contains("held_u"), held, "{}", source.text);
                 let mut found = launch.clone();
                 let (_, raised) = pocl::run(&kernel, &plan, &source, &mut found, 0);
                 assert!(raised.is_none(), "{}", source.text);

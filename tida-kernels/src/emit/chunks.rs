@@ -1,6 +1,7 @@
 //! Lines along the last axis chunk by chunk of columns, through memory that the threads of a block share.
 
 use super::Field;
+use super::held::Held;
 use super::helpers::Helper;
 use super::kernel::coordinates;
 use super::line::{cell, start};
@@ -77,16 +78,19 @@ pub(super) struct Chunks {
     value: String,
     row: String,
     column: String,
-    /// Where the thread's line starts in a chunk.
+    /// Where the thread's line starts in a chunk, and how many of its cells are computed.
     own: String,
+    done: String,
+    /// Cells that are computed in registers.
+    held: Option<Held>,
 }
 
 impl Chunks {
-    pub(super) fn of(shared: &mut Shared<'_>, along: Along, all: &[Staged]) -> Chunks {
+    pub(super) fn of(shared: &mut Shared<'_>, along: Along, staged: &[Staged]) -> Chunks {
         let (rank, cuda) = (shared.kernel.rank, shared.dialect() == Dialect::Cuda);
         let row = shared.own("row");
         let copied = |of: &Staged, shared: &Shared<'_>| matches!(shared.kernel.args[of.arg].element.bytes(), 4 | 8);
-        let beside = cuda && all.iter().filter(|of| of.fetched).all(|of| copied(of, shared));
+        let beside = cuda && staged.iter().filter(|of| of.fetched).all(|of| copied(of, shared));
         let one = |of: &Staged, shared: &mut Shared<'_>| {
             let (arg, group) = (shared.args[of.arg].clone(), shared.group(of.arg));
             let number = format!("({} + {row})", shared.own("line"));
@@ -96,19 +100,21 @@ impl Chunks {
             let (tile, ty) = (shared.own(&format!("tile_{arg}")), shared.pointee(of.arg));
             One { of: *of, tile, arg, ty, places, slots: of.slots(along.ring).into(), copies }
         };
-        let all: Vec<One> = all.iter().map(|of| one(of, shared)).collect();
+        let all: Vec<One> = staged.iter().map(|of| one(of, shared)).collect();
         let waits = [Helper::Commit, Helper::WaitBut(along.ring.saturating_sub(2) as u8)];
         let waits = (beside && all.iter().any(|one| one.of.fetched)).then(|| waits.map(|of| shared.helper(of)));
         let [rows, warps, _] = shared.plan.block;
+        // A label is one of its function: bodies that leave loops are written once.
+        let held = (along.ahead > 0 && !shared.used.leaves).then(|| Held::of(shared, along, staged));
         Chunks {
             along,
             dialect: shared.dialect(),
             rows,
             movers: rows * warps - LANES,
-            pitch: pitch(&all.iter().map(|one| one.of).collect::<Vec<_>>(), along.columns),
+            pitch: pitch(staged, along.columns),
             ring: along.ring.into(),
             waits,
-            below: reach(&all.iter().map(|one| one.of).collect::<Vec<_>>())[0],
+            below: reach(staged)[0],
             all,
             cell: shared.own(&format!("t{}", along.axis)),
             cells: shared.own("cells"),
@@ -124,6 +130,8 @@ impl Chunks {
             value: shared.own("value"),
             column: shared.own("column"),
             own: shared.own("own"),
+            done: shared.own("done"),
+            held,
             thread: shared.own("thread"),
             moves: shared.own("moves"),
             row,
@@ -262,20 +270,25 @@ impl Chunks {
         }
     }
 
-    /// The cells of the thread's line. The body finds the chunk where it looks for memory.
+    /// The cells of the thread's line: as many at a time as lie in registers, and what is left one by one. The body
+    /// finds the chunk where it looks for memory.
     fn computed(&self, shared: &mut Shared<'_>, text: &mut Text, body: Text) {
-        let Chunks { cell: t, chunk, first, count, own, .. } = self;
+        let Chunks { cell: t, chunk, first, count, own, done, .. } = self;
         let local = if self.dialect == Dialect::OpenCl { "__local " } else { "" };
         for one in &self.all {
             let (One { arg, ty, .. }, constant) = (one, if one.of.written { "" } else { "const " });
             text.line(format!("{local}{constant}{ty}* {arg} = {} + {};", one.tile, self.slot(one, chunk)));
         }
+        text.line(format!("i32 {done} = 0;"));
+        if let Some(held) = &self.held {
+            self.at_once(shared, text, held, &body);
+        }
         let turns = match self.along.backward {
-            false => format!("for (i32 {t} = {first}; {t} < {first} + {count}; {t}++)"),
-            true => format!("for (i32 {t} = {first} + {count} - 1; {t} >= {first}; {t}--)"),
+            false => format!("for (i32 {t} = {first} + {done}; {t} < {first} + {count}; {t}++)"),
+            true => format!("for (i32 {t} = {first} + {count} - {done} - 1; {t} >= {first}; {t}--)"),
         };
         let word = if shared.plan.narrow { "i32" } else { "i64" };
-        if !shared.used.leaves {
+        if self.held.is_none() && !shared.used.leaves {
             text.line("#pragma unroll 8");
         }
         text.block(turns, |text| {
@@ -285,6 +298,20 @@ impl Chunks {
             }
             coordinates(shared, text);
             cell(shared, text, body);
+        });
+    }
+
+    /// Cells in registers: no cell waits for what the one before has put into the chunk.
+    fn at_once(&self, shared: &mut Shared<'_>, text: &mut Text, held: &Held, body: &Text) {
+        let Chunks { along: Along { ahead, .. }, first, count, own, done, .. } = self;
+        let chunk = |number: usize, cell: &str| format!("{}[{own} + {cell}]", self.all[number].arg);
+        held.declare(text);
+        held.around(text, count, chunk);
+        text.block(format!("for (; {done} + {ahead} <= {count}; {done} += {ahead})"), |text| {
+            let begin = held.begin(count, done);
+            held.shift(text, |number| chunk(number, &held.next(&held.all[number], count, done)));
+            text.block("", |text| held.computed(shared, text, &format!("{first} + {begin}"), body));
+            held.stored(text, |number| chunk(number, &format!("{begin} + {}", held.n)));
         });
     }
 

@@ -41,6 +41,8 @@ mod ghosts;
 #[cfg(feature = "emit")]
 mod group;
 #[cfg(feature = "emit")]
+mod held;
+#[cfg(feature = "emit")]
 mod helpers;
 #[cfg(feature = "emit")]
 mod kernel;

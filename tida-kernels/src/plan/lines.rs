@@ -64,8 +64,9 @@ const AHEAD: [u32; 3] = [16, 8, 4];
 /// Times as many cells that are fetched before they are computed, with those that are, at most.
 const DEEP: u32 = 8;
 
-/// 32-bit registers for what is worked on, and for what is written.
+/// 32-bit registers for what is worked on, and for what is written. In chunks, where more threads have as many each.
 const REGISTERS: u32 = 160;
+const IN_CHUNKS: u32 = 64;
 
 /// Expressions of a kernel, at most, that is written out for all cells that were fetched.
 const LARGE: usize = 1024;
@@ -142,9 +143,9 @@ pub fn ring(kernel: &Kernel, analysis: &Analysis, along: &Along, dialect: Dialec
     if dialect != Dialect::Cuda || !fetched.all(copied) {
         return LEAST;
     }
-    let found = match along.ahead {
-        0 => (LEAST..=RING).rev().find(|ring| fits(kernel, &staged, [along.rows, along.columns], *ring)),
-        cells => (LEAST..=DEEP).rev().find(|ring| come(kernel, &staged, cells, *ring)),
+    let found = match along.columns {
+        0 => (LEAST..=DEEP).rev().find(|ring| come(kernel, &staged, along.ahead, *ring)),
+        columns => (LEAST..=RING).rev().find(|ring| fits(kernel, &staged, [along.rows, columns], *ring)),
     };
     found.unwrap_or(LEAST)
 }
@@ -156,20 +157,22 @@ fn come(kernel: &Kernel, staged: &[Staged], cells: u32, ring: u32) -> bool {
     (ring * cells * LANES) as usize * bytes <= SHARED
 }
 
-/// Cells of so many lines that threads compute in registers at once on a GPU, while the next ones come; 0 where each
-/// reads them when it needs them.
+/// Cells of so many lines that threads compute in registers at once on a GPU, in chunks or while the next ones come; 0
+/// where each reads them when it needs them.
 pub fn ahead(kernel: &Kernel, analysis: &Analysis, along: &Along, lines: u64) -> u32 {
     let size = kernel.body.exprs.len() + kernel.functions.iter().map(|of| of.body.exprs.len()).sum::<usize>();
-    if lines >= MANY {
+    let chunks = along.columns > 0;
+    if lines >= MANY && !chunks {
         return 0;
     }
     let staged = staged(kernel, analysis, along);
-    let Some(staged) = staged.filter(|all| all.iter().any(|staged| staged.fetched)) else { return 0 };
+    let Some(staged) = staged.filter(|all| chunks || all.iter().any(|staged| staged.fetched)) else { return 0 };
     let words = |staged: &Staged| kernel.args[staged.arg].element.bytes().div_ceil(4) as u32;
     let registers: u32 = staged.iter().map(words).sum();
     let fits = |cells: &u32| {
-        let held = cells * registers <= REGISTERS && *cells as usize * size <= LARGE;
-        held && come(kernel, &staged, *cells, LEAST)
+        let most = if chunks { IN_CHUNKS } else { REGISTERS };
+        let held = cells * registers <= most && *cells as usize * size <= LARGE;
+        held && if chunks { *cells <= along.columns } else { come(kernel, &staged, *cells, LEAST) }
     };
     AHEAD.into_iter().find(fits).unwrap_or(0)
 }
