@@ -3,6 +3,8 @@
 //! The order is fixed: lines are taken in blocks of 64 cells. In a block each cell adds what lies 1, 2, 4, 8, 16 and 32
 //! cells before it, in turn. The sums of whole blocks are a line that is summed in the same way, and what lies before a
 //! block is added to its cells, as the left operand.
+//!
+//! All cells are read twice and written once: for the sums of blocks, and for those of all cells.
 
 use std::panic::Location;
 
@@ -13,7 +15,6 @@ use super::real::Number;
 use super::reduce::Sum;
 use crate::array::{Fillable, TileArray, gathered};
 use crate::error::{Error, ErrorKind};
-use crate::grid::GridBox;
 use crate::sealed::Sealed;
 use crate::{group_kernel, kernel};
 
@@ -91,18 +92,17 @@ pub fn scan<A: Summable>(_: Sum, kind: Scan, to: &mut A, of: &A) -> Result<(), E
 
 /// The steps of a sum, of arrays of so many axes. Arrays are parts of others here, too: what they own is summed.
 trait Steps: Sized {
-    /// Sums each block of 64 cells; gives the sums of whole blocks as an array of the same place, if there are others.
-    fn blocks(&mut self, of: &Self) -> Result<Option<Self>, Error>;
-    /// Adds to each cell what is before its block, but in the first one. `first` is the row at which `before` begins.
-    fn add(&mut self, before: &Self, first: i64) -> Result<(), Error>;
-    /// Each cell's value in the cell after it, in an array of the same place; 0 in the first one.
-    fn moved(&self) -> Result<Self, Error>;
+    /// The sums of whole blocks of 64 cells, as an array of the same place, if lines have more cells than a block.
+    fn blocks(&self) -> Result<Option<Self>, Error>;
+    /// Sums each block of 64 cells of `of`, on top of what is before it: `sums` of these `blocks`. `first` is the row
+    /// at which both begin.
+    fn blockwise(&mut self, kind: Scan, of: &Self, before: [&Self; 2], first: i64) -> Result<(), Error>;
 }
 
 macro_rules! lines {
     (
-        $d:literal, $last:literal, $group:tt,
-        |$at:ident, $by:ident, $first:ident| $back:tt, $place:tt, $end:tt, $before:tt
+        $d:literal, $last:literal, $group:tt, $back:tt,
+        |$at:ident, $by:ident, $first:ident| $end:tt, $before:tt
     ) => {
         impl<T: Number> Summable for TileArray<T, $d> {
             #[track_caller]
@@ -112,33 +112,8 @@ macro_rules! lines {
         }
 
         impl<T: Number> Steps for TileArray<T, $d> {
-            fn blocks(&mut self, of: &Self) -> Result<Option<Self>, Error> {
+            fn blocks(&self) -> Result<Option<Self>, Error> {
                 let own = self.layout.owned;
-                for tile in self.tiles().within(own.lo, own.hi) {
-                    compute_groups(
-                        &tile,
-                        $group,
-                        (&mut *self, of),
-                        group_kernel!(T; |to, of, group| {
-                            let sums = group.shared::<T>($group);
-                            let next = group.shared::<T>($group);
-                            group.each(|t| sums[t] = of[t.at()]);
-                            let mut $by = 1;
-                            while $by < 64 {
-                                group.each(|t| {
-                                    if t[$last] >= $by {
-                                        next[t] = sums[t - $back] + sums[t];
-                                    } else {
-                                        next[t] = sums[t];
-                                    }
-                                });
-                                group.each(|t| sums[t] = next[t]);
-                                $by *= 2;
-                            }
-                            group.each(|t| to[t.at()] = sums[t]);
-                        }),
-                    )?;
-                }
                 let mut shape = own.extent();
                 shape[$last] = own.hi[$last] as usize / BLOCK - own.lo[$last] as usize / BLOCK;
                 if self.layout.shape[$last] <= BLOCK || shape[$last] == 0 {
@@ -147,53 +122,109 @@ macro_rules! lines {
                 let mut blocks = TileArray::<T, $d>::builder(shape).build(self.acc())?;
                 let $first = own.lo[0];
                 for tile in blocks.tiles() {
-                    compute(&tile, (&mut blocks, all(&*self)), kernel!(|blocks, sums, $at| {
-                        let $by = 64 * $at[$last] + 63;
-                        blocks[$at] = sums[$end];
+                    compute(&tile, (&mut blocks, all(self)), kernel!(T; |blocks, of, $at| {
+                        // Neighbours first: so the last cell of a block adds what lies 1, 2, .. 32 before it.
+                        let mut block = T::lit(0);
+                        for half in 0..2 {
+                            let mut sum = T::lit(0);
+                            for quarter in 0..2 {
+                                let mut part = T::lit(0);
+                                for eighth in 0..2 {
+                                    let from = 64 * $at[$last] + 32 * half + 16 * quarter + 8 * eighth;
+                                    let $by = from;
+                                    let a = of[$end];
+                                    let $by = from + 1;
+                                    let b = of[$end];
+                                    let $by = from + 2;
+                                    let c = of[$end];
+                                    let $by = from + 3;
+                                    let d = of[$end];
+                                    let $by = from + 4;
+                                    let e = of[$end];
+                                    let $by = from + 5;
+                                    let f = of[$end];
+                                    let $by = from + 6;
+                                    let g = of[$end];
+                                    let $by = from + 7;
+                                    let h = of[$end];
+                                    let eight = ((a + b) + (c + d)) + ((e + f) + (g + h));
+                                    part = if eighth == 0 { eight } else { part + eight };
+                                }
+                                sum = if quarter == 0 { part } else { sum + part };
+                            }
+                            block = if half == 0 { sum } else { block + sum };
+                        }
+                        blocks[$at] = block;
                     }))?;
                 }
                 Ok(Some(blocks))
             }
 
-            fn add(&mut self, before: &Self, $first: i64) -> Result<(), Error> {
-                let GridBox { mut lo, hi } = self.layout.owned;
-                lo[$last] = lo[$last].max(BLOCK as i64);
-                for tile in self.tiles().within(lo, hi) {
-                    compute(&tile, (&mut *self, all(before)), kernel!(|sums, before, $at| {
-                        let $by = $at[$last] / 64 - 1;
-                        sums[$at] = before[$before] + sums[$at];
-                    }))?;
+            fn blockwise(
+                &mut self,
+                kind: Scan,
+                of: &Self,
+                [blocks, sums]: [&Self; 2],
+                $first: i64,
+            ) -> Result<(), Error> {
+                let own = self.layout.owned;
+                let exclusive = kind == Scan::Exclusive;
+                for tile in self.tiles().within(own.lo, own.hi) {
+                    compute_groups(
+                        &tile,
+                        $group,
+                        (&mut *self, of, all(blocks), all(sums)),
+                        group_kernel!(T; |to, of, blocks, sums, group| {
+                            let a = group.shared::<T>($group);
+                            let b = group.shared::<T>($group);
+                            group.each(|t| a[t] = of[t.at()]);
+                            let mut $by = 1;
+                            while $by < 64 {
+                                group.each(|t| b[t] = if t[$last] >= $by { a[t - $back] + a[t] } else { a[t] });
+                                $by *= 2;
+                                group.each(|t| a[t] = if t[$last] >= $by { b[t - $back] + b[t] } else { b[t] });
+                                $by *= 2;
+                            }
+                            group.each(|t| {
+                                let $at = t.at();
+                                let block = $at[$last] / 64;
+                                let $by = (block - 1).max(0);
+                                let whole = blocks[$before];
+                                let up_to = sums[$before];
+                                let mut sum = a[t];
+                                if exclusive {
+                                    let $by = 1;
+                                    if t[$last] > 0 {
+                                        sum = a[t - $back];
+                                    }
+                                }
+                                if block > 0 {
+                                    sum = up_to + sum;
+                                }
+                                if exclusive && t[$last] == 0 {
+                                    sum = T::lit(0);
+                                    if block > 0 {
+                                        sum = whole;
+                                    }
+                                    if block > 1 {
+                                        let $by = (block - 2).max(0);
+                                        sum = sums[$before] + whole;
+                                    }
+                                }
+                                to[t.at()] = sum;
+                            });
+                        }),
+                    )?;
                 }
                 Ok(())
-            }
-
-            fn moved(&self) -> Result<Self, Error> {
-                let mut moved = self.like()?;
-                let GridBox { mut lo, hi } = self.layout.owned;
-                lo[$last] += 1;
-                for tile in moved.tiles().within(lo, hi) {
-                    compute(&tile, (&mut moved, all(self)), kernel!(|moved, sums, $at| {
-                        let $by = $at[$last] - 1;
-                        moved[$at] = sums[$place];
-                    }))?;
-                }
-                Ok(moved)
             }
         }
     };
 }
 
-lines!(1, 0, [64], |at, by, first| [by], [by], [by + first], [by - first]);
-lines!(2, 1, [1, 64], |at, by, first| [0, by], [at[0], by], [at[0] + first, by], [at[0] - first, by]);
-lines!(
-    3,
-    2,
-    [1, 1, 64],
-    |at, by, first| [0, 0, by],
-    [at[0], at[1], by],
-    [at[0] + first, at[1], by],
-    [at[0] - first, at[1], by]
-);
+lines!(1, 0, [64], [by], |at, by, first| [by + first], [by - first]);
+lines!(2, 1, [1, 64], [0, by], |at, by, first| [at[0] + first, by], [at[0] - first, by]);
+lines!(3, 2, [1, 1, 64], [0, 0, by], |at, by, first| [at[0] + first, at[1], by], [at[0] - first, at[1], by]);
 
 /// Sums lines, wherever arrays lie.
 fn sums<T: Number, const D: usize>(
@@ -229,16 +260,22 @@ fn in_lines<T: Number, const D: usize>(to: &mut TileArray<T, D>, kind: Scan, of:
 where
     TileArray<T, D>: Steps,
 {
-    if let Some(blocks) = to.blocks(of)? {
-        let mut before = blocks.like()?;
-        in_lines(&mut before, Scan::Inclusive, &blocks)?;
-        to.add(&before, to.layout.owned.lo[0])?;
-    }
-    if kind == Scan::Exclusive {
-        let moved = to.moved()?;
-        to.copy_from(&moved)?;
-    }
-    Ok(())
+    let own = to.layout.owned;
+    let (blocks, sums) = match of.blocks()? {
+        Some(blocks) => {
+            let mut sums = blocks.like()?;
+            in_lines(&mut sums, Scan::Inclusive, &blocks)?;
+            (blocks, sums)
+        }
+        None => {
+            // There is nothing before any block.
+            let mut shape = own.extent();
+            shape[D - 1] = 1;
+            let none = TileArray::builder(shape).build(to.acc())?;
+            (none.like()?, none)
+        }
+    };
+    to.blockwise(kind, of, [&blocks, &sums], own.lo[0])
 }
 
 /// Sums one line of which several places have parts: all are told the sums of blocks, for which they wait.
@@ -254,38 +291,19 @@ where
     let call = to.shared_call("scan", recorded).map(|(world, call)| (world.clone(), call));
     let told = |own, call| gathered(call, own, ("scan", recorded));
     // All are recorded before one is waited for.
-    let blocks = to.parts_beside(of).filter_map(|(to, of)| to.blocks(of).transpose()).collect::<Result<Vec<_>, _>>();
+    let blocks = of.parts_here();
+    let blocks = of.parts[blocks].iter().filter_map(|of| of.blocks().transpose()).collect::<Result<Vec<_>, _>>();
     let own = blocks.and_then(|all| {
-        to.start_all()?;
+        of.start_all()?;
         let values = all.iter().map(|blocks| blocks.read_box(blocks.domain())).collect::<Result<Vec<_>, _>>();
         Ok(values?.concat())
     });
     let all = told(own, call.as_ref().map(|(world, call)| (&**world, *call)))?;
-    let mut blocks = TileArray::<T, D>::builder([all.len(); D]).everywhere().build(to.acc())?;
-    blocks.write_box(blocks.domain(), &all)?;
+    let mut blocks = TileArray::<T, D>::builder([all.len().max(1); D]).everywhere().build(to.acc())?;
+    if !all.is_empty() {
+        blocks.write_box(blocks.domain(), &all)?;
+    }
     let mut before = blocks.like()?;
     sums(&mut before, Scan::Inclusive, &blocks, recorded)?;
-    to.add(&before, 0)?;
-    if kind == Scan::Inclusive {
-        return Ok(());
-    }
-    // The last sum of a place is the first one of the next.
-    to.start_all()?;
-    let last = |part: &TileArray<T, D>| {
-        let cells = part.layout.owned;
-        part.read_box(GridBox { lo: cells.hi.map(|end| end - 1), ..cells })
-    };
-    let here = to.parts_here();
-    let own = to.parts[here.clone()].iter().map(last).collect::<Result<Vec<_>, _>>().map(|values| values.concat());
-    let lasts = told(own, call.as_ref().map(|(world, _)| (&**world, world.next())))?;
-    for number in here {
-        let part = &mut to.parts[number];
-        let mut moved = part.moved()?;
-        if let Some(last) = number.checked_sub(1).and_then(|before| lasts.get(before)) {
-            let cells = part.layout.owned;
-            moved.write_box(GridBox { hi: cells.lo.map(|first| first + 1), ..cells }, &[*last])?;
-        }
-        part.copy_from(&moved)?;
-    }
-    Ok(())
+    to.parts_beside(of).try_for_each(|(to, of)| to.blockwise(kind, of, [&blocks, &before], 0))
 }
