@@ -2,17 +2,19 @@
 
 mod emit_support;
 
+use std::sync::Arc;
+
 use emit_support::compare::{contents, same};
 use emit_support::host::{Grid, Grids, Rng, plan, source};
 use emit_support::samples::{F64, V3, bind, typed};
-use tida_kernels::ScalarType;
 use tida_kernels::analysis::{Analysis, IndexForm, Symbol, analyse};
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, ExprKind, Kernel, Type, bounding, specialised, unrolled};
 use tida_kernels::plan::{Dialect, Goal};
 use tida_kernels::quote::build::*;
-use tida_kernels::quote::{BinaryOp, CompareOp, Expr, Stmt};
+use tida_kernels::quote::{BinaryOp, CompareOp, Constant, Expr, Stmt};
 use tida_kernels::scalar::Value;
+use tida_kernels::{ElementType, ScalarType};
 
 const SUM: u32 = 0;
 const BY: u32 = 1;
@@ -111,6 +113,49 @@ fn loops_over_components_are_written_out() {
     let [expected, found] = [&looped, &flat].map(|kernel| {
         let mut grids = start.clone();
         let (_, fault) = run_box(kernel, &[], &[0, 0], &[6, 9], &mut grids, 100_000).unwrap();
+        assert!(fault.is_none());
+        grids
+    });
+    for (a, b) in contents(&expected, 0).into_iter().zip(contents(&found, 0)) {
+        assert!(same(a.2, b.2), "at {:?}", a.0);
+    }
+}
+
+/// `next = Σ u[at - WAYS[n]]`, where a local takes the whole way first, as `at - WAYS[n]` does: reads at constants. Not
+/// where the local is set again.
+#[test]
+fn ways_of_constant_tables_are_numbers() {
+    const WAY: ElementType = ElementType::Array { element: &ElementType::Scalar(ScalarType::I64), len: 2 };
+    const TABLE: ElementType = ElementType::Array { element: &WAY, len: 3 };
+    let ways: [[i64; 2]; 3] = [[0, 1], [2, -1], [-1, 0]];
+    let made = |again: bool| {
+        let coordinate = |axis: u32| project(at(), entry(int(u64::from(axis))));
+        let way = |axis: u64| project(local(ACROSS), entry(int(axis)));
+        let point = array(vec![sub(coordinate(0), way(0)), sub(coordinate(1), way(1))]);
+        let taken = || project(capture(0), entry(cast(local(BY), ScalarType::U64)));
+        let mut turn = vec![let_(ACROSS, taken())];
+        if again {
+            turn.push(set_part(ACROSS, vec![], None, taken()));
+        }
+        turn.push(set_part(SUM, vec![], Some(BinaryOp::Add), load(1, point)));
+        let body =
+            vec![let_(SUM, load(1, at())), for_(BY, number(0), number(3), block(turn)), store(0, at(), local(SUM))];
+        let args = [("next", bind(Access::Write, F64, 2)), ("u", bind(Access::Read, F64, 2))];
+        let ty = Type::of_element(&TABLE);
+        let mut kernel = typed("ways.rs", 2, &args, &[("WAYS", ty)], &["sum", "by", "way"], block(body), vec![], None);
+        let bits = ways.as_flattened().iter().map(|way| *way as u64).collect();
+        kernel.captures[0].known = Some(Arc::new(Constant { ty: TABLE, bits }));
+        kernel
+    };
+    let flat = unrolled(made(false));
+    assert_eq!((reads(&analyse(&flat)), reads(&analyse(&unrolled(made(true))))), (Some(3), None));
+    let mut rng = Rng(11);
+    let grid = |access, rng: &mut Rng| Grid::tiled(access, F64, &[-8, -8], &[14, 18], rng);
+    let start = Grids(vec![grid(Access::Write, &mut rng), grid(Access::Read, &mut rng)]);
+    let tables = flat.with_tables(&[]).into_owned();
+    let [expected, found] = [&made(true), &flat].map(|kernel| {
+        let mut grids = start.clone();
+        let (_, fault) = run_box(kernel, &tables, &[0, 0], &[6, 9], &mut grids, 100_000).unwrap();
         assert!(fault.is_none());
         grids
     });

@@ -1,8 +1,10 @@
 //! Constant tables: entries whose place is known are numbers.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
-use super::{Body, Capture, Expr, ExprId, ExprKind, Kernel, Type};
+use super::unroll::each_stmt;
+use super::{Body, Capture, Expr, ExprId, ExprKind, Kernel, LocalId, StmtKind, Type};
 use crate::scalar::Value;
 
 /// The kernel with a number for each entry of a constant table whose place is known.
@@ -10,9 +12,10 @@ pub(super) fn put_in(kernel: &mut Kernel) {
     if kernel.captures.iter().all(|capture| capture.known.is_none()) {
         return;
     }
+    let held = held(&kernel.body);
     for id in 0..kernel.body.exprs.len() as u32 {
         let Expr { kind, .. } = &kernel.body[ExprId(id)];
-        if let Some(value) = value(&kernel.body, &kernel.captures, kind) {
+        if let Some(value) = value_with(&kernel.body, &kernel.captures, kind, &held) {
             kernel.body.exprs[id as usize].kind = ExprKind::Literal(value);
         }
     }
@@ -31,8 +34,38 @@ impl Kernel {
     }
 }
 
+/// The arrays in constant tables whose place is known that locals hold, which are set by their `let` alone: where a
+/// kernel takes a velocity of a lattice (`at - WAYS[n]`) it is such a local.
+fn held(body: &Body) -> Held {
+    let (mut lets, mut assigned) = (Vec::new(), HashSet::new());
+    each_stmt(&body.block, &mut |kind| match kind {
+        StmtKind::Let(local, Some(value)) => lets.push((*local, *value)),
+        StmtKind::Let(local, None) | StmtKind::Assign(local, ..) => {
+            assigned.insert(*local);
+        }
+        _ => {}
+    });
+    let (mut held, mut seen) = (Held::new(), HashSet::new());
+    for (local, value) in lets {
+        if !seen.insert(local) || assigned.contains(&local) {
+            held.remove(&local);
+        } else if let Some(place) = place(body, value, &held).filter(|_| matches!(body[value].ty, Type::Array(..))) {
+            held.insert(local, place);
+        }
+    }
+    held
+}
+
+/// The captured value that an array which a local holds is of, and how many numbers of it come before.
+type Held = HashMap<LocalId, (u32, usize)>;
+
 /// The number that an entry of a constant table is.
 pub(super) fn value(body: &Body, captures: &[Capture], kind: &ExprKind) -> Option<Value> {
+    value_with(body, captures, kind, &Held::new())
+}
+
+/// The same where locals hold some of its arrays.
+fn value_with(body: &Body, captures: &[Capture], kind: &ExprKind, held: &Held) -> Option<Value> {
     let (table, n) = match kind {
         ExprKind::Part(whole, n) => (*whole, *n as usize),
         ExprKind::Entry(whole, index) => (*whole, entry(body, *index)?),
@@ -40,7 +73,7 @@ pub(super) fn value(body: &Body, captures: &[Capture], kind: &ExprKind) -> Optio
     };
     let Type::Array(of, len) = &body[table].ty else { return None };
     of.scalar().filter(|_| n < *len)?;
-    let (capture, first) = place(body, table)?;
+    let (capture, first) = place(body, table, held)?;
     captures.get(capture as usize)?.values()?.nth(first + n)
 }
 
@@ -54,15 +87,16 @@ pub(super) fn is_of_table(body: &Body, captures: &[Capture], id: ExprId) -> bool
 }
 
 /// The captured value that an array is of, and how many numbers of it come before.
-fn place(body: &Body, id: ExprId) -> Option<(u32, usize)> {
+fn place(body: &Body, id: ExprId, held: &Held) -> Option<(u32, usize)> {
     let (whole, n) = match &body.exprs.get(id.0 as usize)?.kind {
         ExprKind::Capture(n) => return Some((*n, 0)),
+        ExprKind::Local(local) => return held.get(local).copied(),
         ExprKind::Part(whole, n) => (*whole, *n as usize),
         ExprKind::Entry(whole, index) => (*whole, entry(body, *index)?),
         _ => return None,
     };
     let Type::Array(of, len) = &body[whole].ty else { return None };
-    let (capture, first) = place(body, whole)?;
+    let (capture, first) = place(body, whole, held)?;
     (n < *len).then(|| (capture, first + n * of.components()))
 }
 

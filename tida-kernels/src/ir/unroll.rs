@@ -531,7 +531,7 @@ fn integer(value: Value) -> Option<i64> {
 }
 
 /// Calls `see` with each statement of a block, and of those in it, in order.
-fn each_stmt(block: &Block, see: &mut dyn FnMut(&StmtKind)) {
+pub(super) fn each_stmt(block: &Block, see: &mut dyn FnMut(&StmtKind)) {
     for stmt in block {
         see(&stmt.kind);
         match &stmt.kind {
