@@ -13,7 +13,7 @@ use super::{
 use crate::analysis::Analysis;
 use crate::element::{ElementType, ScalarType};
 use crate::plan::fuse::{Steps, uniform};
-use crate::plan::reads::{Reads, coordinates};
+use crate::plan::reads::{Reads, coordinates, expressions};
 use crate::scalar::Value;
 
 /// A kernel that sets the ghosts beyond a face of the domain, one layer, each from the nearest cells inwards.
@@ -306,14 +306,16 @@ fn function(made: &mut Kernel, face: &GhostKernel<'_>, (element, furthest): (&El
         kernel.captures.iter().map(|capture| local(format!("_{}", capture.name), capture.ty.clone())).collect();
     let ghost = local("_ghost".into(), value.clone());
     let reads = Reads::of(face.analysis);
-    for number in 0..body.exprs.len() {
+    // Loops that were written out leave expressions behind that no statement evaluates.
+    for ExprId(number) in expressions(&body, &body.block) {
+        let number = number as usize;
         called(&mut body.exprs[number], own);
         let span = body.exprs[number].span;
         body.exprs[number].kind = match &body.exprs[number].kind {
             ExprKind::Load { component, .. } if !component.dynamic.is_empty() => return None,
             ExprKind::Load { component: Component { base, .. }, .. } => {
                 let base = *base;
-                // No statement evaluates what has no meaning.
+                // What the analysis does not know of is never reached.
                 let read = reads.get(ExprId(number as u32));
                 let far = read.and_then(|(_, access)| distance(&access.index, face.across())).unwrap_or(1);
                 let cell = push(&mut body, &value, span, ExprKind::Local(*inside.get(far as usize - 1)?));

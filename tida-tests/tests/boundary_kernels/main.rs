@@ -182,9 +182,7 @@ const TOGETHER: [Together; 7] = [
     Together { program: "Zou-He", launches: false, blocks: true },
     // Two layers.
     Together { program: "sponge", launches: false, blocks: true },
-    // The loops in the kernels of its faces are written out; what else refuses was not found (`steps_of_components` has
-    // such a face without a loop).
-    Together { program: "outflow", launches: false, blocks: true },
+    Together { program: "outflow", launches: true, blocks: true },
     // Reads along the face, as far as there are cells.
     Together { program: "along the face", launches: false, blocks: false },
 ];
