@@ -1,5 +1,7 @@
 //! `cargo xtask gpu-bundle`: tests, examples and benches, for a machine with a GPU and without Rust.
 
+pub mod mpi;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -95,6 +97,15 @@ pub fn write() -> Result<()> {
         }
         for file in &data {
             copy(&root().join(file), &folder.join("data").join(file))?;
+        }
+        let ranks = folder.join("bin/examples/ranks");
+        if ranks.exists() {
+            let mpi = folder.join("bin/mpi");
+            mpi::carry(&mpi)?;
+            match mpi::runs_alone(&mpi, &ranks, &target().join("tmp/bare-root"))? {
+                true => println!("ranks run by the MPI of {}, in a root without any other", folder.display()),
+                false => println!("whether ranks run by the MPI of {} alone cannot be tried here", folder.display()),
+            }
         }
         pack(&folder)?;
         let bytes = files(&folder, &|_| true)?.iter().filter_map(|file| Some(fs::metadata(file).ok()?.len())).sum();

@@ -10,6 +10,7 @@ use clap::Args;
 pub mod programs;
 
 use crate::Result;
+use crate::bundle::mpi;
 use crate::shell::{command, root, run, target};
 
 /// Numbers of ranks, and how many programs each runs.
@@ -86,7 +87,20 @@ pub fn test(features: &str) -> Result<()> {
         let time = fail_by(mpirun(3, "ranks"), how, says)?;
         println!("{how}: all ranks ended after {:.1} s", time.as_secs_f64());
     }
-    over_mpich()
+    over_mpich()?;
+    by_carried_mpi()
+}
+
+/// The same program by the MPI that a bundle for other machines carries, where there is no other.
+fn by_carried_mpi() -> Result<()> {
+    let mpi = target().join("tmp/carried-mpi");
+    let _ = std::fs::remove_dir_all(&mpi);
+    mpi::carry(&mpi)?;
+    match mpi::runs_alone(&mpi, &target().join("debug/examples/ranks"), &target().join("tmp/bare-root"))? {
+        true => println!("ranks run by the MPI that a bundle carries, in a root without any other"),
+        false => println!("a root of its own cannot be had here: the MPI that a bundle carries was not tried"),
+    }
+    Ok(())
 }
 
 /// The same program over MPICH: the library is found when it runs.

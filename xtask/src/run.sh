@@ -5,8 +5,9 @@
 #   ./run.sh test cuda|opencl|cpu [PATTERN..]   every test program on that device; with patterns, those whose
 #                                               PACKAGE/NAME matches one
 #   ./run.sh smoke cuda|opencl|cpu              every example, small, compared with plain loops
-#   ./run.sh ranks cuda|opencl|cpu              ranks of this host, by its `mpirun`: random programs, also under memcheck,
-#                                               and failures
+#   ./run.sh ranks cuda|opencl|cpu              ranks of this host: random programs, also under memcheck, and failures; by
+#                                               its `mpirun`, or where it has none, or MPI=bundle, by that of the bundle
+#                                               (`. bin/mpi/env.sh` has a shell take it for other programs)
 #   ./run.sh sanitize [TEST..]                  compute-sanitizer over small runs of the examples and of some tests
 #   ./run.sh bench [FLAGS..]                    tida against hand-written CUDA; `./run.sh bench --help`
 #   ./run.sh ooc [FLAGS..]                      arrays larger than memory and the figures of TiDA-acc, against hand-written
@@ -180,9 +181,9 @@ ranks() {
     choose "${1:-}"
     has examples/ranks
     local program=$here/bin/examples/ranks count how words
-    if ! command -v mpirun >/dev/null; then
-        echo "tried to run ranks; found no mpirun; install Open MPI or MPICH" >&2
-        exit 1
+    if [ "${MPI:-}" = bundle ] || ! command -v mpirun >/dev/null; then
+        # shellcheck source=/dev/null
+        . "$here/bin/mpi/env.sh" || exit 1
     fi
     # In containers a process may not read the memory of another.
     export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
