@@ -187,6 +187,32 @@ fn all_ranks_count_the_blocks_of_all() {
     assert_eq!(counts, [(8, 256, 0), (8, 256, 128), (8, 256, 128)]);
 }
 
+/// Blocks are counted from the low corners of regions, of which ranks may have more than one process. Where these begin
+/// at multiples of a block, the number of ranks is no matter.
+#[test]
+fn blocks_at_multiples_are_counted_alike_on_any_ranks() {
+    let count = |acc: &TileAcc, at_multiples: bool| {
+        let builder = TileArray::<bool, 2>::builder([42, 64]);
+        let builder = if at_multiples { builder.cut_at_multiples([4, 16]) } else { builder };
+        let mut mask = builder.build(acc).unwrap();
+        mask.fill(|[j, i]| (j * 5 + i / 16) % 7 == 0).unwrap();
+        let blocks = ActiveBlocks::new(&mask, [4, 16], |open| open).unwrap();
+        (blocks.len(), blocks.cells())
+    };
+    let alone = count(&on_cpu(), true);
+    assert_eq!(alone, count(&on_cpu(), false));
+    let on = |ranks: usize, at_multiples: bool| {
+        let mut counts = on_ranks(ranks, 33, |of| of.device(Device::Cpu), |acc| count(acc, at_multiples));
+        counts.dedup();
+        assert_eq!(counts.len(), 1, "{ranks} ranks: {counts:?}");
+        counts[0]
+    };
+    let all = [1, 2, 3, 5, 8];
+    assert!(all.iter().all(|ranks| on(*ranks, true) == alone));
+    // Without that they are the same on all ranks, and not on any number of them.
+    assert!(all.iter().any(|ranks| on(*ranks, false) != alone));
+}
+
 /// Grids of half the nodes, each beside the finer one as long as it can be: down by full weighting, up by means.
 #[test]
 fn grids_lie_beside_one_another_on_ranks() {

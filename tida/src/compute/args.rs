@@ -116,10 +116,10 @@ impl<const D: usize> ArgInfo<'_, D> {
     pub(super) fn refused(&self, grown: bool, face: bool) -> Option<(ErrorKind, &'static str, &'static str)> {
         match self {
             ArgInfo::Refused { found, advice } => Some((ErrorKind::Argument, found, advice)),
-            ArgInfo::Tiled(tiled) if grown && !face && tiled.layout.is_part() => Some((
+            ArgInfo::Tiled(tiled) if grown && !face && tiled.layout.overlap() != [0, 0] => Some((
                 ErrorKind::Ghost,
-                "which lies on several places, over grown tiles",
-                "build it on one place, such as `acc.places()[0]`",
+                "which holds planes of other places (`.overlap(..)`), over grown tiles",
+                "leave `.overlap(..)` out",
             )),
             ArgInfo::Tiled(tiled)
                 if grown && tiled.layout.regions.len() > 1 && tiled.tracker.storage().backing().is_some() =>

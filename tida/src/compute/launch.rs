@@ -303,7 +303,13 @@ fn runs_on_both(prepared: &Prepared, acc: &TileAcc, asked: Option<Device>) -> Re
 pub(super) fn others_write<const D: usize>(infos: &[ArgInfo<'_, D>], prepared: &Prepared, tile: &Tile<D>) {
     for (info, plan) in infos.iter().zip(&prepared.args).filter(|_| tile.is_nowhere()) {
         if let (ArgInfo::Tiled(tiled), true) = (info, plan.written) {
-            tiled.tracker.ages.cells_written();
+            let ages = &tiled.tracker.ages;
+            if tiled.layout.domain().overlaps(&tile.all) {
+                ages.cells_written();
+            }
+            if tile.grown {
+                ages.ghosts_overwritten(false);
+            }
         }
     }
 }

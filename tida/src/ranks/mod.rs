@@ -74,12 +74,6 @@ pub(crate) struct World {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// The error of what arrays on several ranks do not do.
-pub(crate) fn not_on_ranks(tried: impl Into<String>, what: &str) -> Error {
-    let advice = "build the arrays on each rank for itself (`acc.places()[0]`), or run on one rank";
-    Error::new(ErrorKind::Ranks, tried, format!("{what}, for arrays on several ranks"), advice)
-}
-
 /// The error of ranks that cannot start.
 fn cannot_start(found: impl Into<String>, advice: impl Into<String>) -> Error {
     Error::new(ErrorKind::Ranks, "run a program on several ranks", found, advice)

@@ -87,6 +87,8 @@ pub(super) struct Post {
     last: Option<Call>,
     calls: u64,
     failed: HashMap<(usize, u64), Error>,
+    /// When each rank has last given anything.
+    heard: Vec<Instant>,
     byes: Vec<Option<Bye>>,
     /// Pieces are on their way, which come along when the thread looks.
     under_way: bool,
@@ -101,7 +103,7 @@ impl Post {
         (commands, mailboxes): (Receiver<Command>, Arc<Mailboxes>),
         timeout: Option<Duration>,
     ) -> Post {
-        let byes = vec![None; transport.ranks()];
+        let (byes, heard) = (vec![None; transport.ranks()], vec![Instant::now(); transport.ranks()]);
         let (expected, own, theirs, failed) = Default::default();
         let (last, dead, calls) = (None, None, 0);
         let (under_way, left, closed) = (false, false, false);
@@ -116,6 +118,7 @@ impl Post {
             last,
             calls,
             failed,
+            heard,
             byes,
             under_way,
             left,
@@ -289,13 +292,16 @@ impl Post {
                 let wanted = wanted.unwrap_or(0);
                 return Err(format!("that rank {from} gives {found} bytes, where {wanted} are taken by {text}"));
             }
+            self.heard[*from] = Instant::now();
             came.push(piece);
         }
         if came.len() == sizes.len() {
             return Ok(Some(Ok(std::mem::take(came))));
         }
-        if self.timeout.is_some_and(|most| since.elapsed() > most) {
-            let seconds = since.elapsed().as_secs();
+        // What is recorded far ahead waits long, while the other rank gives what comes before.
+        let silent = self.heard[*from].max(*since).elapsed();
+        if self.timeout.is_some_and(|most| silent > most) {
+            let seconds = silent.as_secs();
             return Err(format!("that rank {from} has given nothing for {seconds} s (TIDA_RANKS_TIMEOUT) for {text}"));
         }
         Ok(None)
@@ -309,6 +315,9 @@ impl Post {
         };
         let text = String::from_utf8_lossy(words.get(25..).unwrap_or_default()).into_owned();
         let from = from as usize;
+        if let Some(heard) = self.heard.get_mut(from) {
+            *heard = Instant::now();
+        }
         match *kind {
             CALL => {
                 let (text, next) = text.split_once('\0').unwrap_or((&text, ""));
@@ -418,4 +427,29 @@ impl Post {
 /// Where failed work was recorded, in words.
 fn place_of(error: &Error) -> String {
     error.recorded().map_or_else(String::new, |at| format!(" (recorded at {at})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::super::FakeRank;
+    use super::*;
+
+    /// What was recorded far ahead may wait for long, if its rank gives what comes before.
+    #[test]
+    fn a_rank_is_given_up_once_it_gives_nothing_for_too_long() {
+        let (_say, commands) = mpsc::channel();
+        let rank = FakeRank::all(2, 1, 0).remove(0);
+        let timeout = Some(Duration::from_secs(60));
+        let mut post = Post::new(Box::new(rank), (commands, Arc::default()), timeout);
+        let long_ago = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
+        let (text, deliver) = ("fill_ghosts at heat.rs:7".to_owned(), Box::new(|_| {}));
+        let (sizes, came) = (vec![Some(8)], Vec::new());
+        post.expected.push(Expected { from: 1, tag: 9, sizes, text, since: long_ago, came, deliver });
+        assert!(matches!(post.look(0), Ok(None)));
+        post.heard[1] = long_ago;
+        let found = post.look(0).map(|_| ()).unwrap_err();
+        assert!(found.contains("rank 1 has given nothing for 100 s (TIDA_RANKS_TIMEOUT) for fill_ghosts"), "{found}");
+    }
 }

@@ -170,7 +170,8 @@ impl<const D: usize> TileIter<D> {
     }
 
     /// Grows the tiles at the edges of a region into its ghosts by `cells` cells, as AMReX's `growntilebox` does. More
-    /// than the ghost width makes `compute` give an error.
+    /// than the ghost width makes `compute` give an error, and so do arrays that hold planes of other places
+    /// ([`overlap`](crate::TileArrayBuilder::overlap)).
     ///
     /// ```
     /// # use tida::prelude::*;
@@ -373,8 +374,9 @@ impl<const D: usize> TileIter<D> {
         if self.active.as_ref().is_some_and(|blocks| !fits(blocks)) {
             return Some(TileFault::Active);
         }
-        if self.grown > 0 && self.placed.as_ref().is_some_and(|placed| placed.is_on_ranks) {
-            return Some(TileFault::Ranks("tiles that are grown"));
+        let holds = |placed: &Arc<Placed<D>>| placed.parts.iter().any(|part| part.layout.overlap() != [0, 0]);
+        if self.grown > 0 && self.placed.as_ref().is_some_and(holds) {
+            return Some(TileFault::Held);
         }
         let ghosts = self.layout.ghost.map(|g| g[0].min(g[1]));
         let axis = ghosts.iter().position(|ghosts| self.grown > *ghosts)?;

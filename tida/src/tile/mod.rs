@@ -15,7 +15,6 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::blocks::Listed;
 use crate::memory::layout::Layout;
-use crate::ranks::not_on_ranks;
 
 /// A box of cells inside one region: what one call of [`compute`](crate::compute()) runs over. Cheap to make and to
 /// clone; it holds no borrow of an array. Tiles are as in TiDA-acc §III.
@@ -74,8 +73,8 @@ pub(crate) enum TileFault {
     March,
     /// Active blocks of an array with other cuts.
     Active,
-    /// Tiles of an array on several ranks that are of this kind.
-    Ranks(&'static str),
+    /// Tiles that are grown, of an array that holds planes of other places.
+    Held,
     /// Tiles grown by more cells than there are ghosts.
     Grown {
         /// The axis.
@@ -178,7 +177,12 @@ impl<const D: usize> Tile<D> {
                 "build the mask with the shape and the regions of the array whose tiles these are, and distribute it \
                  alike on several places",
             )),
-            Some(TileFault::Ranks(what)) => Err(not_on_ranks("compute on a tile", what)),
+            Some(TileFault::Held) => Err(Error::new(
+                ErrorKind::Ghost,
+                "compute on grown tiles",
+                "an array that holds planes of other places (`.overlap(..)`)",
+                "leave `.overlap(..)` out",
+            )),
             Some(TileFault::Grown { axis, asked, ghosts }) => Err(Error::new(
                 ErrorKind::Ghost,
                 format!("compute on tiles grown by {asked} cells"),
