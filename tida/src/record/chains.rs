@@ -20,7 +20,8 @@ use crate::memory::node::{DeviceWork, Next, Node, Work};
 use crate::memory::tracker::{Mode, Side, Touch, Tracker};
 use crate::program::place::{Kind, of_fill};
 use crate::run::batch::Batches;
-use crate::run::chain::{self, Chain, Gate, Ready};
+use crate::run::chain::{self, Chain};
+use crate::run::gate::{Gate, Ready};
 use crate::run::op::Op;
 use crate::run::streamed::{Ended, Reports};
 
@@ -31,7 +32,7 @@ const OTHER: &str = "streams in other pieces";
 pub(super) struct OpenChain {
     /// Its number, which its nodes carry.
     pub number: u64,
-    pub gate: Arc<Gate>,
+    pub gate: Arc<Gate<Chain>>,
     pub chain: Chain,
 }
 
@@ -51,7 +52,7 @@ pub(super) struct Chains {
     /// One of them runs.
     running: bool,
     /// Those that may run after it.
-    ready: VecDeque<Ready>,
+    ready: VecDeque<Ready<Chain>>,
     /// What chains did.
     pub reports: Reports,
     /// What ran in core.
@@ -234,7 +235,7 @@ impl Core {
     }
 
     /// What a node does that is a part of a chain: the last one that may run starts it.
-    pub(super) fn part_of_chain(self: &Arc<Core>, gate: &Arc<Gate>) -> Work {
+    pub(super) fn part_of_chain(self: &Arc<Core>, gate: &Arc<Gate<Chain>>) -> Work {
         let (core, gate) = (self.clone(), gate.clone());
         Work::Shared(Box::new(move |node, failure| {
             if let Some(ready) = gate.arrive(node, failure) {
@@ -245,7 +246,7 @@ impl Core {
     }
 
     /// Runs a chain: on a device after those that came before.
-    pub(super) fn start_chain(self: &Arc<Core>, ready: Ready) {
+    pub(super) fn start_chain(self: &Arc<Core>, ready: Ready<Chain>) {
         if self.device.is_some() {
             let mut chains = lock(&self.chains);
             if chains.running {
@@ -262,8 +263,8 @@ impl Core {
         });
     }
 
-    fn run_chain(self: Arc<Core>, mut ready: Ready) {
-        let in_files = ready.chain.arrays.iter().find_map(|tracker| tracker.storage().backing()).map(Backing::folder);
+    fn run_chain(self: Arc<Core>, mut ready: Ready<Chain>) {
+        let in_files = ready.work.arrays.iter().find_map(|tracker| tracker.storage().backing()).map(Backing::folder);
         let in_files = in_files.cloned();
         let run = || match &self.device {
             Some(device) => chain::run(device, &ready),
@@ -277,11 +278,11 @@ impl Core {
         let before = counted();
         let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
             let error = crate::error::panicked("a chain", payload);
-            ready.chain.links.iter().map(|_| Some(Err(error.clone()))).collect()
+            ready.work.links.iter().map(|_| Some(Err(error.clone()))).collect()
         });
-        lock(&self.chains).reports.add(&ready.chain, self.device.is_some(), [&before, &counted()]);
+        lock(&self.chains).reports.add(&ready.work, self.device.is_some(), [&before, &counted()]);
         // Whoever waits for its nodes finds its room free.
-        ready.chain.room = None;
+        ready.work.room = None;
         if self.device.is_some() {
             let mut chains = lock(&self.chains);
             chains.running = false;
@@ -289,7 +290,7 @@ impl Core {
             drop(chains);
             next.into_iter().for_each(|next| self.start_chain(next));
         }
-        let next = self.end_links(&ready.chain, results);
+        let next = self.end_links(&ready.work, results);
         // What the chain holds may be dropped by whoever waits for it.
         drop(ready);
         next.into_iter().for_each(|node| self.start_node(node));
@@ -304,9 +305,10 @@ impl Core {
             let node = &link.node;
             next.extend(match (result, &self.device) {
                 (None, Some(device)) => {
-                    let work = alone((node.name, node.recorded), link.op.clone(), ghosts);
+                    let alone = || alone((node.name, node.recorded), link.op.clone(), ghosts);
+                    let work = node.take_work().1.map_or_else(|| Ok(alone()), Err);
                     let before = before.replace(node.clone()).into_iter().collect();
-                    self.launch(device, node, before, Ok(work))
+                    self.launch(device, node, before, work)
                 }
                 (result, _) => self.finish(node, result.unwrap_or(Ok(()))),
             });

@@ -101,24 +101,20 @@ impl Core {
                     }
                 }))
             }
-            (Some(device), false, _) => {
-                let device = device.clone();
-                Work::Host(Box::new(move || {
+            _ => Work::Host(Box::new(move || {
+                if let Some(device) = &core.device {
                     device.backend().caught_up();
                     for (tracker, region, mode) in touched(&sweep.arrays) {
                         // SAFETY: the graph runs this node only when no work conflicts with it.
-                        unsafe { tracker.to_host(&device, region, mode)? };
+                        unsafe { tracker.to_host(device, region, mode)? };
                     }
-                    let run = || run_boxes(&*sweep.launch, sweep.boxes());
-                    core.on_host(name, recorded, || match &pace {
-                        Some(pace) => pace.on_host(cells, run),
-                        None => run(),
-                    })
-                }))
-            }
-            (None, ..) => {
-                Work::Host(Box::new(move || core.on_host(name, recorded, || run_boxes(&*sweep.launch, sweep.boxes()))))
-            }
+                }
+                let run = || run_boxes(&*sweep.launch, sweep.boxes());
+                core.on_host(name, recorded, || match &pace {
+                    Some(pace) => pace.on_host(cells, run),
+                    None => run(),
+                })
+            })),
         });
         if node.release() {
             self.start_node(node);

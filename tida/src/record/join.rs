@@ -27,45 +27,18 @@ use crate::launch::step::Launch;
 use crate::memory::node::{DeviceWork, Next, Node, Queue, Work};
 use crate::memory::storage::Storage;
 use crate::run::batch::OpenBatch;
+use crate::run::gate::{Gate, Ready};
 use crate::run::op::{Op, Sweep};
-use crate::sync::{Mutex, lock};
 
 /// Sweeps that run as one.
 pub(crate) struct Joined {
     /// The kernel of all of them, for a device.
     kernel: Option<Arc<Prepared>>,
-    parts: Mutex<JoinedSweeps>,
-}
-
-#[derive(Default)]
-struct JoinedSweeps {
-    /// Those that may not run yet.
-    missing: usize,
-    all: Vec<JoinedSweep>,
-}
-
-/// A sweep that runs with others.
-struct JoinedSweep {
-    node: Arc<Node>,
-    sweep: Arc<Sweep>,
-    /// The failure that keeps it from running.
-    failure: Option<Error>,
+    sweeps: Vec<(Arc<Node>, Arc<Sweep>)>,
 }
 
 /// How a launch of several sweeps went: none is there where it panicked, or was not tried.
 type Outcome = OnceLock<Result<(), Error>>;
-
-impl Joined {
-    /// A sweep may run, or has failed: gives all of them once that is said of each.
-    fn arrive(&self, node: &Arc<Node>, failure: Option<Error>) -> Option<Vec<JoinedSweep>> {
-        let mut parts = lock(&self.parts);
-        if let Some(part) = parts.all.iter_mut().find(|part| Arc::ptr_eq(&part.node, node)) {
-            part.failure = failure;
-        }
-        parts.missing = parts.missing.saturating_sub(1);
-        (parts.missing == 0).then(|| std::mem::take(&mut parts.all))
-    }
-}
 
 impl OpenSweep {
     /// Its kernel and what the arguments are known by.
@@ -191,52 +164,47 @@ impl Core {
 
     /// Makes sweeps one.
     fn join(self: &Arc<Core>, sweeps: impl Iterator<Item = Box<OpenSweep>>, kernel: Option<Arc<Prepared>>) {
-        let part = |sweep: Box<OpenSweep>| {
-            let OpenSweep { node, work, .. } = *sweep;
-            JoinedSweep { node, sweep: Arc::new(work), failure: None }
-        };
-        let all: Vec<JoinedSweep> = sweeps.map(part).collect();
-        let nodes: Vec<Arc<Node>> = all.iter().map(|part| part.node.clone()).collect();
+        let sweeps: Vec<_> = sweeps.map(|sweep| (sweep.node, Arc::new(sweep.work))).collect();
+        let nodes: Vec<Arc<Node>> = sweeps.iter().map(|(node, _)| node.clone()).collect();
+        let gate = Gate::new();
         for (number, node) in nodes.iter().enumerate() {
             nodes[..number].iter().for_each(|before| node.comes_with(before));
+            gate.add();
+            let (core, gate) = (self.clone(), gate.clone());
+            node.set_work(Work::Shared(Box::new(move |node, failure| {
+                gate.arrive(node, failure).map_or_else(Next::new, |ready| core.run_joined(&ready))
+            })));
         }
-        let joined = Arc::new(Joined { kernel, parts: Mutex::new(JoinedSweeps { missing: all.len(), all }) });
-        for node in nodes {
-            let (core, joined) = (self.clone(), joined.clone());
-            node.set_work(Work::Shared(Box::new(move |node, failure| core.run_joined(&joined, node, failure))));
-            if node.release() {
-                self.start_node(node);
-            }
-        }
+        // All of them still wait.
+        let _ = gate.close(Joined { kernel, sweeps });
+        nodes.into_iter().filter(|node| node.release()).for_each(|node| self.start_node(node));
     }
 
-    /// A node of sweeps that run as one may run, or has failed; gives the nodes that may run now.
-    pub(super) fn run_joined(self: &Arc<Core>, joined: &Joined, node: &Arc<Node>, failure: Option<Error>) -> Next {
-        let Some(parts) = joined.arrive(node, failure) else { return Next::new() };
-        let fine = parts.iter().all(|part| part.failure.is_none());
-        match (&self.device, &joined.kernel) {
-            (Some(device), Some(kernel)) => self.launch_joined(device, parts, Some(kernel).filter(|_| fine)),
-            _ => self.sweep_joined(parts),
+    /// Runs sweeps as one; gives the nodes that may run now.
+    fn run_joined(self: &Arc<Core>, ready: &Ready<Joined>) -> Next {
+        match (&self.device, &ready.work.kernel) {
+            (Some(device), Some(kernel)) => self.launch_joined(device, ready, kernel),
+            _ => self.sweep_joined(ready),
         }
     }
 
     /// Sweeps on the host.
-    fn sweep_joined(self: &Arc<Core>, parts: Vec<JoinedSweep>) -> Next {
+    fn sweep_joined(self: &Arc<Core>, Ready { work, failed }: &Ready<Joined>) -> Next {
         let mut ready = Next::new();
-        let (failed, fine): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.failure.is_some());
-        for JoinedSweep { node, failure, .. } in failed {
-            ready.extend(self.finish(&node, failure.map_or(Ok(()), Err)));
+        for (node, failure) in failed {
+            ready.extend(self.finish(node, Err(failure.clone())));
         }
-        let Some(first) = fine.first() else { return ready };
-        let launches: Vec<&dyn Launch> = fine.iter().map(|part| &*part.sweep.launch).collect();
+        let is_fine = |(node, _): &&(Arc<Node>, _)| !failed.iter().any(|(other, _)| Arc::ptr_eq(node, other));
+        let fine: Vec<_> = work.sweeps.iter().filter(is_fine).collect();
+        let Some((first, sweep)) = fine.first() else { return ready };
+        let launches: Vec<&dyn Launch> = fine.iter().map(|(_, sweep)| &*sweep.launch).collect();
         self.host.count_joined(launches.len() as u64 - 1);
-        let run =
-            || self.on_host(first.node.name, first.node.recorded, || run_together(&launches, first.sweep.boxes()));
+        let run = || self.on_host(first.name, first.recorded, || run_together(&launches, sweep.boxes()));
         let results = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-            let error = crate::error::panicked(first.node.name, payload);
+            let error = crate::error::panicked(first.name, payload);
             fine.iter().map(|_| Err(error.clone())).collect()
         });
-        for (JoinedSweep { node, .. }, result) in fine.iter().zip(results) {
+        for ((node, _), result) in fine.iter().zip(results) {
             ready.extend(self.finish(node, result.map_err(|error| node.failed(error))));
         }
         ready
@@ -247,31 +215,33 @@ impl Core {
     fn launch_joined(
         self: &Arc<Core>,
         device: &Arc<DeviceCore>,
-        parts: Vec<JoinedSweep>,
-        kernel: Option<&Arc<Prepared>>,
+        ready: &Ready<Joined>,
+        kernel: &Arc<Prepared>,
     ) -> Next {
-        let before: Vec<Arc<Node>> = parts.iter().flat_map(|part| part.node.take_before()).collect();
+        let Joined { sweeps: parts, .. } = &ready.work;
+        let kernel = Some(kernel).filter(|_| ready.failed.is_empty());
+        let before: Vec<Arc<Node>> = parts.iter().flat_map(|(node, _)| node.take_before()).collect();
         let outcome: Arc<Outcome> = Arc::default();
-        let (mut ready, mut leader) = (Next::new(), None);
-        let sweeps: Vec<Arc<Sweep>> = parts.iter().map(|part| part.sweep.clone()).collect();
-        for JoinedSweep { node, sweep, failure } in parts {
-            let work = match (failure, kernel, &leader, outcome.get()) {
+        let (mut next, mut leader) = (Next::new(), None);
+        let sweeps: Vec<Arc<Sweep>> = parts.iter().map(|(_, sweep)| sweep.clone()).collect();
+        for (node, sweep) in parts {
+            let work = match (ready.failure(node), kernel, &leader, outcome.get()) {
                 (Some(failure), ..) => Err(failure),
                 (None, Some(kernel), None, _) => {
                     let (kernel, outcome) = (kernel.clone(), outcome.clone());
                     leader = Some(node.clone());
-                    Ok(first_of(&node, &sweep, sweeps.clone(), kernel, outcome))
+                    Ok(first_of(node, sweep, sweeps.clone(), kernel, outcome))
                 }
                 (None, _, Some(leader), Some(Ok(()))) => {
-                    ready.extend(self.end_with(&node, leader));
+                    next.extend(self.end_with(node, leader));
                     continue;
                 }
                 (None, _, Some(_), Some(Err(error))) => Err(node.failed(error.clone())),
-                (None, ..) => Ok(in_core((node.name, node.recorded), Op::Sweep(sweep))),
+                (None, ..) => Ok(in_core((node.name, node.recorded), Op::Sweep(sweep.clone()))),
             };
-            ready.extend(self.launch(device, &node, before.clone(), work));
+            next.extend(self.launch(device, node, before.clone(), work));
         }
-        ready
+        next
     }
 }
 

@@ -15,7 +15,8 @@ use crate::error::{Error, ErrorKind};
 use crate::memory::node::{Launched, Next, Node, Work};
 use crate::parallel::lanes::Lanes;
 use crate::program::deps::Need;
-use crate::run::chain::{Chain, Gate, Ready};
+use crate::run::chain::Chain;
+use crate::run::gate::{Gate, Ready};
 pub use crate::sync::Fault;
 use crate::sync::with_fault;
 
@@ -239,7 +240,7 @@ fn a_chain_starts_once() {
         let (gate, node) = (gate.clone(), nodes[number].clone());
         thread::spawn(move || gate.arrive(&node, fails.then(|| failure(&node))))
     });
-    let mut given: Vec<Ready> = gate.close(Chain::default()).into_iter().collect();
+    let mut given: Vec<Ready<Chain>> = gate.close(Chain::default()).into_iter().collect();
     for thread in threads {
         given.extend(thread.join().unwrap_or_else(|_| panic!("a thread failed")));
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod chain;
+pub(crate) mod gate;
 pub(crate) mod op;
 pub(crate) mod round;
 pub(crate) mod steps;

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use super::outcome::skip_dependents;
 use super::planes::{Windows, fix_ghosts};
 use super::segments::{Segment, scaled};
 use super::{Chain, Link};
@@ -67,7 +66,6 @@ fn stream(
         let written = chain.links.iter().any(|link| link.writes(number));
         tracker.storage().arrived(written, told_host(chain, number));
     }
-    skip_dependents(chain, results);
     Ok(true)
 }
 

@@ -36,10 +36,10 @@ pub(crate) mod wave;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::gate::Ready;
 use super::op::{Op, Sweep};
 use super::steps::identity;
 use super::streamed::Ended;
@@ -53,7 +53,6 @@ use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Tracker};
 use crate::program::place::Kind;
 use crate::program::schedule::{Scale, hull_of, scales};
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, lock};
 
 /// Resolutions of the arrays of a chain, at most: a window holds planes of the finest one for each plane of the
 /// coarsest. What is coarser is small.
@@ -325,11 +324,11 @@ pub(crate) fn can_move(touches: &[BoxTouch]) -> bool {
 }
 
 /// Runs a chain on a device, and gives the result of each of its nodes, in order: nothing of those that did not run,
-/// since their arrays have room and come there as a whole.
-pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready) -> Vec<Option<Result<(), Error>>> {
-    let chain = &ready.chain;
-    let mut results: Vec<_> = chain.links.iter().map(|link| outcome::failure(ready, link)).collect();
-    outcome::skip_dependents(chain, &mut results);
+/// since their arrays have room and come there as a whole. A failure of one becomes the failure of those that need its
+/// data when the nodes finish.
+pub(crate) fn run(device: &Arc<DeviceCore>, ready: &Ready<Chain>) -> Vec<Option<Result<(), Error>>> {
+    let chain = &ready.work;
+    let mut results: Vec<_> = chain.links.iter().map(|link| ready.failure(&link.node).map_or(Ok(()), Err)).collect();
     let ran = find_arrays(device, chain).and_then(|()| match chain.kind {
         Kind::Planes => planes::run(device, chain, &mut results).map(|()| true),
         Kind::Regions => regions::run(device, chain, &mut results).map(|()| true),
@@ -373,63 +372,4 @@ fn bring_wholes(device: &Arc<DeviceCore>, chain: &Chain) -> Result<(), Error> {
             unsafe { tracker.to_device(&queue, region, Mode::Read) }
         })
     })
-}
-
-/// Lets a chain run once all that it waits for has finished.
-pub(crate) struct Gate {
-    /// Nodes that still wait, and one while it still takes nodes.
-    waiting: AtomicUsize,
-    state: Mutex<GateState>,
-}
-
-#[derive(Default)]
-struct GateState {
-    chain: Option<Chain>,
-    /// Nodes that cannot run, with the failure of what they need.
-    failed: Vec<(Arc<Node>, Error)>,
-}
-
-impl Gate {
-    pub fn new() -> Arc<Gate> {
-        Arc::new(Gate { waiting: AtomicUsize::new(1), state: Mutex::default() })
-    }
-
-    /// One more node.
-    pub fn add(&self) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A node waits no more; gives the chain if it was the last.
-    pub fn arrive(&self, node: &Arc<Node>, failure: Option<Error>) -> Option<Ready> {
-        if let Some(error) = failure {
-            self.lock().failed.push((node.clone(), error));
-        }
-        self.release()
-    }
-
-    /// The chain takes no more nodes; gives it if none of them waits.
-    pub fn close(&self, chain: Chain) -> Option<Ready> {
-        self.lock().chain = Some(chain);
-        self.release()
-    }
-
-    fn release(&self) -> Option<Ready> {
-        if self.waiting.fetch_sub(1, Ordering::AcqRel) > 1 {
-            return None;
-        }
-        let mut state = self.lock();
-        let failed = std::mem::take(&mut state.failed);
-        state.chain.take().map(|chain| Ready { chain, failed })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, GateState> {
-        lock(&self.state)
-    }
-}
-
-/// A chain that may run.
-pub(crate) struct Ready {
-    pub chain: Chain,
-    /// Nodes that cannot run.
-    pub failed: Vec<(Arc<Node>, Error)>,
 }

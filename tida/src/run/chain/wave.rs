@@ -16,8 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::smallvec;
 
-use super::outcome::failure;
-use super::{Chain, Ready, Use};
+use super::{Chain, Link, Use};
 use crate::backend::cpu::Caches;
 use crate::device::timeline::{Label, Recorder as Times, Stats, host_span};
 use crate::error::{Error, panicked};
@@ -28,6 +27,7 @@ use crate::memory::ghosts::planes::{FillStep, Planar, PlaneFacts};
 use crate::memory::tracker::{BoxTouch, Tracker, distinct};
 use crate::parallel::lanes::Lanes;
 use crate::program::schedule::{Access, PlaneOp, Reach, Skew, Write, hull_of, steps};
+use crate::run::gate::Ready;
 use crate::run::op::Op;
 
 /// So many links are enough for several passes: more are not waited for while threads are idle.
@@ -88,9 +88,10 @@ impl Host {
 
     /// Runs a chain, and gives the result of each of its nodes, in order. A failure of one becomes the failure of those
     /// that need its data when the nodes finish.
-    pub fn run(&self, timeline: Option<&Times>, ready: &Ready) -> Vec<Result<(), Error>> {
-        let chain = &ready.chain;
-        let mut results: Vec<Result<(), Error>> = chain.links.iter().map(|link| failure(ready, link)).collect();
+    pub fn run(&self, timeline: Option<&Times>, ready: &Ready<Chain>) -> Vec<Result<(), Error>> {
+        let chain = &ready.work;
+        let failure = |link: &Link| ready.failure(&link.node).map_or(Ok(()), Err);
+        let mut results: Vec<Result<(), Error>> = chain.links.iter().map(failure).collect();
         let wave = Wave::new(chain, &results);
         for (link, result) in chain.links.iter().zip(&results) {
             if let (Op::Fill { tracker, fixed: true }, Ok(())) = (&link.op, result)
