@@ -605,7 +605,7 @@ fn ghosts_that_kernels_set_are_computed() {
         let analyses: Vec<_> = kernels.iter().map(analyse).collect();
         let of = |n: usize| {
             let (axis, high) = case_of.set[n];
-            GhostKernel { kernel: &kernels[n], analysis: &analyses[n], axis, high }
+            GhostKernel { kernel: &kernels[n], analysis: &analyses[n], axis, high, layers: 1 }
         };
         let ghosts: Vec<GhostKernel<'_>> = (0..kernels.len()).map(of).collect();
         let made = with_ghosts(&plain, &steps, &ghosts, &case_of.others()).unwrap();
@@ -649,7 +649,7 @@ fn ghosts_that_kernels_set_are_computed() {
     };
     let made = |step: &Kernel, kernel: &Kernel| {
         let steps = fusible(step, &analyse(step)).unwrap();
-        let ghosts = [GhostKernel { kernel, analysis: &analyse(kernel), axis: 1, high: false }];
+        let ghosts = [GhostKernel { kernel, analysis: &analyse(kernel), axis: 1, high: false, layers: 1 }];
         with_ghosts(step, &steps, &ghosts, &[[Beside::Filled; 2], [Beside::Unknown; 2]]).is_some()
     };
     assert!(made(&around(2, F64), &along(1)) && !made(&around(2, F64), &along(0)));

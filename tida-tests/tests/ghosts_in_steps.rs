@@ -20,6 +20,8 @@ struct Program {
     others: [Other; 3],
     /// Kernels of faces read two cells inwards.
     far: bool,
+    /// There are two layers of ghosts, and kernels of faces read the cell as far inside as each is outside.
+    deep: bool,
     /// Reads cells along several axes at once too.
     corners: bool,
     /// Captured values change from step to step.
@@ -46,6 +48,7 @@ enum Other {
     Periodic,
     Mirrored,
     Nearest,
+    Negated,
 }
 
 impl Other {
@@ -55,6 +58,7 @@ impl Other {
             Other::Fixed | Other::Periodic => Boundary::Fixed(0.25),
             Other::Mirrored => Boundary::ReflectEven,
             Other::Nearest => Boundary::Extrapolate(0),
+            Other::Negated => Boundary::ReflectOdd,
         }
     }
 }
@@ -86,6 +90,59 @@ fn set_from_two(u: &mut Array, face: (usize, Side), time: f64) -> tida::Result<(
             fill_ghosts_with(face, u, kernel!(|u, at| u[at] = 0.5 * u[at - [1, 0, 0]] - part * u[at - [2, 0, 0]]))
         }
     }
+}
+
+/// Kernels of two layers, which compute with all coordinates.
+fn set_mirrored(u: &mut Array, face: (usize, Side), time: f64, [n0, n1, n2]: [i64; 3]) -> tida::Result<()> {
+    let part = 0.125 * time;
+    macro_rules! mirrored {
+        (|$i:ident, $j:ident, $k:ident| $inside:expr, $far:expr) => {
+            fill_ghosts_with(
+                face,
+                u,
+                kernel!(|u, at| {
+                    let [$i, $j, $k] = at;
+                    u[at] = part + 0.5 * u[$inside] / $far as f64 + 0.001 * ($i + 2 * $j - $k) as f64;
+                }),
+            )
+        };
+    }
+    match face {
+        (2, Side::Low) => mirrored!(|i, j, k| [i, j, -1 - k], (1 - k)),
+        (2, Side::High) => mirrored!(|i, j, k| [i, j, 2 * n2 - 1 - k], (k - n2 + 2)),
+        (1, Side::Low) => mirrored!(|i, j, k| [i, -1 - j, k], (2 - j)),
+        (1, Side::High) => mirrored!(|i, j, k| [i, 2 * n1 - 1 - j, k], 2),
+        (_, Side::Low) => mirrored!(|i, j, k| [-1 - i, j, k], (1 - i)),
+        (_, Side::High) => mirrored!(|i, j, k| [2 * n0 - 1 - i, j, k], (i + 1)),
+    }
+}
+
+/// A step that reads two cells far.
+fn deep(u: &Array, next: &mut Array, rate: f64, corners: bool) -> tida::Result<()> {
+    let part = if corners { 0.25 } else { 0.0 };
+    for tile in TileIter::new(u) {
+        match corners {
+            true => compute(
+                &tile,
+                (&mut *next, u),
+                kernel!(|next, u, at| {
+                    let (a, b) = (u[at - [2, 1, 0]] - u[at + [2, 0, 2]], u[at - [0, 2, 1]] + u[at + [1, 2, 2]]);
+                    let c = u[at + [0, -1, -2]] * part + u[at + [-1, 1, 1]];
+                    next[at] = (0.5 * u[at] + rate * (a + b - c)).min(1.0).max(0.0);
+                }),
+            )?,
+            false => compute(
+                &tile,
+                (&mut *next, u),
+                kernel!(|next, u, at| {
+                    let (a, b) = (u[at - [2, 0, 0]] - u[at + [2, 0, 0]], u[at - [0, 2, 0]] + u[at + [0, 2, 0]]);
+                    let c = u[at - [0, 0, 2]] * 0.5 + u[at + [0, 0, 1]] - u[at + [0, 0, 2]];
+                    next[at] = 0.5 * u[at] + rate * (a + b + c);
+                }),
+            )?,
+        }
+    }
+    Ok(())
 }
 
 fn set(u: &mut Array, (axis, side): (usize, Side), time: f64) -> tida::Result<()> {
@@ -135,10 +192,16 @@ impl Program {
     fn ghosts(&self, u: &mut Array, time: f64) -> tida::Result<()> {
         u.fill_ghosts()?;
         let set = if self.far { set_from_two } else { set };
-        self.faces().try_for_each(|face| set(u, face, time))
+        self.faces().try_for_each(|face| match self.deep {
+            true => set_mirrored(u, face, time, self.shape.map(|n| n as i64)),
+            false => set(u, face, time),
+        })
     }
 
     fn step(&self, u: &Array, next: &mut Array, rate: f64) -> tida::Result<()> {
+        if self.deep {
+            return deep(u, next, rate, self.corners);
+        }
         for tile in TileIter::new(u) {
             match self.corners {
                 true => compute(
@@ -172,7 +235,7 @@ impl Program {
 
     /// The bits of both arrays and of what was found meanwhile; what can be seen of ghosts is among them.
     fn run(&self, acc: &TileAcc) -> tida::Result<Vec<u64>> {
-        let mut builder = Array::builder(self.shape).ghost(1);
+        let mut builder = Array::builder(self.shape).ghost(1 + usize::from(self.deep));
         for (axis, other) in self.others.into_iter().enumerate() {
             builder = builder.boundary_axis(axis, other.boundary(self.open[axis] == [false; 2]));
         }
@@ -237,7 +300,7 @@ fn builder(depth: u32) -> TileAccBuilder {
 
 fn steps(shape: [usize; 3], open: [[bool; 2]; 3], corners: bool, varied: bool) -> Program {
     let others = [Other::Fixed; 3];
-    Program { shape, open, others, far: false, corners, varied, actions: vec![Action::Steps(13)] }
+    Program { shape, open, others, far: false, deep: false, corners, varied, actions: vec![Action::Steps(13)] }
 }
 
 /// One face, several, all; with what has no ghosts left to memory.
@@ -311,17 +374,57 @@ fn steps_with_ghosts_from_two_cells_run_together() {
     }
 }
 
+/// Kernels of faces that set two layers, each ghost from the cell as far inside.
+#[test]
+fn steps_with_two_layers_of_ghosts_run_together() {
+    let no = [false; 2];
+    for (open, others, corners) in [
+        ([no, no, [true; 2]], Other::Fixed, false),
+        ([[true; 2]; 3], Other::Fixed, false),
+        ([[true; 2]; 3], Other::Fixed, true),
+        ([no, [true, false], no], Other::Mirrored, false),
+        ([no, [true, false], no], Other::Negated, false),
+    ] {
+        let program = Program { deep: true, others: [others; 3], ..steps([5, 6, 34], open, corners, true) };
+        let Some(fused) = program.check(builder(3)) else { return };
+        assert!(fused >= 9, "{fused} of 13 steps, {program:?}");
+    }
+}
+
+/// Beside faces beyond which a fill mirrors and negates; between such faces alone, too.
+#[test]
+fn steps_run_together_beside_faces_that_negate() {
+    use Other::{Fixed, Negated, Periodic};
+    let (no, both) = ([false; 2], [true; 2]);
+    for (open, others, corners) in [
+        ([no; 3], [Negated; 3], false),
+        ([no; 3], [Negated; 3], true),
+        ([no; 3], [Fixed, Negated, Periodic], true),
+        ([no; 3], [Negated, Fixed, Negated], true),
+        ([no, no, both], [Negated, Fixed, Fixed], true),
+        ([both, no, no], [Fixed, Negated, Negated], true),
+        ([[false, true], no, [true, false]], [Negated; 3], true),
+    ] {
+        let program = Program { others, ..steps([7, 9, 33], open, corners, true) };
+        let Some(fused) = program.check(builder(3)) else { return };
+        assert!(fused >= 9, "{fused} of 13 steps, {program:?}");
+    }
+}
+
 /// Planes that stream: a pass over the link serves several steps.
 #[test]
 fn steps_over_planes_that_stream_run_together() {
     let program = Program { actions: vec![Action::Steps(16)], ..steps([80, 12, 64], [[true; 2]; 3], false, true) };
     let bytes = 2 * 82 * 14 * 192 * 8;
-    for far in [false, true] {
-        let program = Program { far, ..program.clone() };
+    for (far, deep) in [(false, false), (true, false), (false, true)] {
+        let program = Program { far, deep, ..program.clone() };
         let Some(fused) = program.check(builder(3).memory_limit(bytes / 2)) else { return };
-        assert!(fused >= 9, "{fused} of 16 steps, {far}");
+        assert!(fused >= 9, "{fused} of 16 steps, {far}, {deep}");
         program.check(builder(3).memory_limit(bytes / 4));
     }
+    let program = Program { open: [[false; 2]; 3], others: [Other::Negated; 3], ..program };
+    let Some(fused) = program.check(builder(3).memory_limit(bytes / 2)) else { return };
+    assert!(fused >= 9, "{fused} of 16 steps");
 }
 
 /// Where cells beyond edges and corners are read, all faces have to be known.
@@ -343,8 +446,10 @@ proptest! {
             2 => Just(Other::Periodic),
             1 => Just(Other::Mirrored),
             1 => Just(Other::Nearest),
+            2 => Just(Other::Negated),
         ]),
-        (all, corners, varied, far) in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        (all, corners, varied) in (any::<bool>(), any::<bool>(), any::<bool>()),
+        (far, deep) in prop_oneof![Just((false, false)), Just((true, false)), Just((false, true))],
         depth in 3_u32..6,
         actions in prop::collection::vec(prop_oneof![
             4 => (1_usize..12).prop_map(Action::Steps),
@@ -354,6 +459,6 @@ proptest! {
         ], 1..5),
     ) {
         let open = if all { [[true; 2]; 3] } else { open };
-        Program { shape, open, others, far, corners, varied, actions }.check(builder(depth));
+        Program { shape, open, others, far, deep, corners, varied, actions }.check(builder(depth));
     }
 }

@@ -22,33 +22,72 @@ pub struct FaceKernel<'a> {
 /// The furthest cell inwards that [`reads_inwards`] knows.
 const FURTHEST: i64 = 2;
 
-/// How many cells inwards along an axis (`inwards` is 1 or -1) the furthest one is that a kernel over ghosts reads of
-/// the array that it sets, its only argument; none if it reads others than those in a line inwards of each ghost.
-pub fn reads_inwards(kernel: &Kernel, analysis: &Analysis, across: (usize, i64)) -> Option<i64> {
+/// Where a kernel over ghosts reads, along the axis that its face is across.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inwards {
+    /// So many cells inwards of the ghost.
+    By(i64),
+    /// The cell at this number less the ghost's coordinate: where that is the cell as far inside of the face as the
+    /// ghost is outside, it is the mirrored one. None where the number is not known.
+    Mirrored(Option<i64>),
+}
+
+/// The values of captured integers that are known, by number.
+type Known<'a> = &'a dyn Fn(u32) -> Option<i64>;
+
+/// What a kernel over ghosts reads of the array that it sets, its only argument, in a line inwards of each ghost
+/// (`inwards` along the axis is 1 or -1); none if it reads other cells.
+pub(super) fn inwards(
+    kernel: &Kernel,
+    analysis: &Analysis,
+    across: (usize, i64),
+    known: Known<'_>,
+) -> Option<Vec<Inwards>> {
     let [(arg, usage)] = kernel.args.iter().zip(&analysis.args).collect::<Vec<_>>()[..] else { return None };
     let plain = analysis.complete && !analysis.may_fault && !analysis.counts;
     if arg.access != Access::Write || arg.rank != kernel.rank || !usage.must_write || !plain {
         return None;
     }
-    usage.accesses.iter().try_fold(0, |furthest, one| match one.write {
-        true => one.at_cell.then_some(furthest),
-        false => Some(furthest.max(distance(&one.index, across)?)),
+    if !usage.accesses.iter().all(|one| !one.write || one.at_cell) {
+        return None;
+    }
+    usage.accesses.iter().filter(|one| !one.write).map(|one| place(&one.index, across, known)).collect()
+}
+
+/// How many cells inwards along an axis (`inwards` is 1 or -1) the furthest one is that a kernel over ghosts reads of
+/// the array that it sets, its only argument; none if it reads others than those in a line so far inwards of each
+/// ghost.
+pub fn reads_inwards(kernel: &Kernel, analysis: &Analysis, across: (usize, i64)) -> Option<i64> {
+    inwards(kernel, analysis, across, &|_| None)?.into_iter().try_fold(0, |furthest, one| match one {
+        Inwards::By(far) => Some(furthest.max(far)),
+        Inwards::Mirrored(_) => None,
     })
 }
 
-/// How many cells inwards along an axis of the one that a kernel runs at this one is, if it is 1 or a few.
-pub(super) fn distance(index: &[IndexForm], (across, inwards): (usize, i64)) -> Option<i64> {
+/// Where a read is from the cell that a kernel runs at, if it is in a line inwards along an axis.
+pub(super) fn place(index: &[IndexForm], (across, inwards): (usize, i64), known: Known<'_>) -> Option<Inwards> {
     let mut found = None;
     for (axis, form) in index.iter().enumerate() {
         let IndexForm::Affine(NormalForm { constant, terms }) = form else { return None };
+        let at = Symbol::At(axis as u32);
+        if axis == across && terms.contains(&(at, -1)) {
+            let mut number = Some(*constant);
+            for (symbol, times) in terms.iter().filter(|(symbol, _)| *symbol != at) {
+                let Symbol::Capture(capture) = symbol else { return None };
+                let more = known(*capture).and_then(|value| value.checked_mul(*times));
+                number = number.zip(more).and_then(|(sum, more)| sum.checked_add(more));
+            }
+            found = Some(Inwards::Mirrored(number));
+            continue;
+        }
         match axis == across {
-            _ if *terms != [(Symbol::At(axis as u32), 1)] => return None,
-            true => found = Some(constant * inwards),
+            _ if *terms != [(at, 1)] => return None,
+            true => found = Some(constant * inwards).filter(|far| (1..=FURTHEST).contains(far)).map(Inwards::By),
             false if *constant != 0 => return None,
             false => {}
         }
     }
-    found.filter(|far| (1..=FURTHEST).contains(far))
+    found
 }
 
 /// Whether a kernel over ghosts reads no cell but the one beside each, 1 or -1 `inwards` along an axis, of the array

@@ -1,22 +1,26 @@
 //! A kernel that computes the ghosts that it reads: each is what a kernel would have set there, of the nearest cells
 //! inwards.
 //!
-//! Steps that share a launch never write the ghosts between them. Where they are to read one, they read the nearest
-//! cell in its place ([`Face::Nearest`](crate::plan::fuse::Face)); what this pass makes of the kernel applies to that
-//! value what the face's kernel does to it. Everything after this pass sees one kernel.
+//! Steps that share a launch never write the ghosts between them. Where they are to read one, they read the cell as far
+//! inside of the face in its place ([`Face::Even`](crate::plan::fuse::Face)): beyond a layer of ghosts the nearest one.
+//! What this pass makes of the kernel applies to that value what the face's kernel does to it. Everything after this
+//! pass sees one kernel.
 
-use super::faces::distance;
+use std::ops::Range;
+
+use super::faces::{Inwards, inwards, place};
 use super::{
     BinaryOp, Body, Capture, CompareOp, Component, Expr, ExprId, ExprKind, Function, Kernel, Local, LocalId, Method,
-    Span, Step, Stmt, StmtKind, Type, has_loop, holds,
+    Span, Step, Stmt, StmtKind, Type, UnaryOp, has_loop, holds,
 };
 use crate::analysis::Analysis;
 use crate::element::{ElementType, ScalarType};
-use crate::plan::fuse::{Steps, uniform};
+use crate::plan::fuse::{FURTHEST, Steps, uniform};
 use crate::plan::reads::{Reads, coordinates, expressions};
 use crate::scalar::Value;
 
-/// A kernel that sets the ghosts beyond a face of the domain, one layer, each from the nearest cells inwards.
+/// A kernel that sets the ghosts beyond a face of the domain: one layer, each from the nearest cells inwards, or more,
+/// each from the cell as far inside of the face.
 #[derive(Clone, Copy, Debug)]
 pub struct GhostKernel<'a> {
     /// Its kernel. It has one argument.
@@ -27,6 +31,8 @@ pub struct GhostKernel<'a> {
     pub axis: usize,
     /// The upper face, else the lower.
     pub high: bool,
+    /// Layers of ghosts.
+    pub layers: i64,
 }
 
 /// What is beyond a face whose ghosts no kernel sets.
@@ -39,15 +45,28 @@ pub enum Beside {
     Filled,
     /// The same value everywhere.
     Fixed,
+    /// Components that mirror, of which a fill negates these, as bits.
+    Negated(u64),
 }
 
-/// Whether ghosts beyond a face that a kernel sets can be computed by those who read them.
-pub fn can_compute(kernel: &Kernel, analysis: &Analysis, (axis, high): (usize, bool)) -> bool {
+/// Whether ghosts beyond a face that a kernel sets can be computed by those who read them, if `known` are the values
+/// of captured integers and `edge` is the first coordinate beyond the face (the lower one: the first that is not).
+pub fn can_compute(
+    GhostKernel { kernel, analysis, axis, high, layers }: GhostKernel<'_>,
+    edge: i64,
+    known: &dyn Fn(u32) -> Option<i64>,
+) -> bool {
     let alike = kernel.args.first().is_some_and(|arg| uniform(&arg.element).is_some());
     let ends = !has_loop(&kernel.body.block) && !kernel.functions.iter().any(|function| has_loop(&function.body.block));
     let tables = kernel.captures.iter().any(|capture| capture.known.is_some());
-    let inwards = if high { -1 } else { 1 };
-    alike && ends && !tables && super::reads_inwards(kernel, analysis, (axis, inwards)).is_some()
+    let across = (axis, if high { -1 } else { 1 });
+    let mirrored = edge.checked_mul(2).and_then(|twice| twice.checked_sub(1));
+    let is_there = |one: &Inwards| match one {
+        Inwards::By(_) => layers == 1,
+        Inwards::Mirrored(number) => number.is_some() && *number == mirrored,
+    };
+    let reads = inwards(kernel, analysis, across, known);
+    alike && ends && !tables && reads.is_some_and(|reads| reads.iter().all(is_there))
 }
 
 /// A kernel whose steps compute the ghosts beyond these faces of the array that they read, in the order in which their
@@ -55,8 +74,8 @@ pub fn can_compute(kernel: &Kernel, analysis: &Analysis, (axis, high): (usize, b
 /// says what is beyond the other faces, by axis.
 ///
 /// Its captured values are its own, then those of the faces; then comes for each face the coordinate of the first cell
-/// beyond it (the lower face: the first one that is not, `i64`), the same for each face that is [`Beside::Fixed`], by
-/// axis, and at the end whether any ghost may be near (`bool`).
+/// beyond it (the lower face: the first one that is not, `i64`), the same for each face that is [`Beside::Negated`] and
+/// then for each that is [`Beside::Fixed`], by axis, and at the end whether any ghost may be near (`bool`).
 pub fn with_ghosts(
     kernel: &Kernel,
     steps: &Steps,
@@ -65,16 +84,36 @@ pub fn with_ghosts(
 ) -> Option<Kernel> {
     let mut made = kernel.clone();
     let first_edge = made.captures.len() + faces.iter().map(|face| face.kernel.captures.len()).sum::<usize>();
+    let edge = |number: usize| (first_edge + number) as u32;
     let mut known = Vec::with_capacity(faces.len());
-    for (number, face) in faces.iter().enumerate() {
+    for face in faces {
         let captures = made.captures.len();
         made.captures.extend(face.kernel.captures.iter().cloned());
-        let furthest = super::reads_inwards(face.kernel, face.analysis, face.across())?.max(1);
+        let reads = inwards(face.kernel, face.analysis, face.across(), &|_| None)?;
+        let furthest = reads.into_iter().map(Inwards::cells).max().unwrap_or(1);
         let function = function(&mut made, face, (&steps.element, furthest))?;
-        let (coordinates, edge) = (coordinates(face.kernel), (first_edge + number) as u32);
-        known.push(Known { face: *face, captures, function, furthest, coordinates, edge });
+        let GhostKernel { kernel, axis, high, layers, .. } = *face;
+        let (coordinates, captures) = (coordinates(kernel), captures..made.captures.len());
+        known.push(Known { axis, high, layers, captures, function, furthest, coordinates, edge: edge(known.len()) });
     }
-    for number in 0..faces.len() {
+    for (axis, sides) in others.iter().enumerate() {
+        for (high, other) in [false, true].into_iter().zip(sides) {
+            let Beside::Negated(parts) = *other else { continue };
+            let function = negated(&mut made, (axis, high), (&steps.element, parts));
+            let edge = edge(known.len());
+            known.push(Known {
+                axis,
+                high,
+                layers: FURTHEST,
+                captures: 0..0,
+                function,
+                furthest: 1,
+                coordinates: 0,
+                edge,
+            });
+        }
+    }
+    for number in 0..known.len() {
         made.captures.push(Capture::of_launch(format!("edge{number}"), Type::Scalar(ScalarType::I64)));
     }
     let mut beside = vec![[(Beside::Unknown, 0); 2]; others.len()];
@@ -92,10 +131,20 @@ pub fn with_ghosts(
     for (id, number) in &steps.reads {
         let offset = &steps.offsets.get(*number)?[3 - steps.rank..];
         let (read, element) = (kernel.body[*id].clone(), &steps.element);
-        Read { body: &mut made.body, read, element, faces: &known, others: &beside, reach, offset, near }
-            .replace(*id)?;
+        let (body, captures) = (&mut made.body, &made.captures[..]);
+        Read { body, captures, read, element, faces: &known, others: &beside, reach, offset, near }.replace(*id)?;
     }
     Some(made)
+}
+
+impl Inwards {
+    /// The cells in a line inwards up to this one; a mirrored one is the first that is there.
+    fn cells(self) -> i64 {
+        match self {
+            Inwards::By(far) => far,
+            Inwards::Mirrored(_) => 1,
+        }
+    }
 }
 
 impl GhostKernel<'_> {
@@ -106,10 +155,12 @@ impl GhostKernel<'_> {
 }
 
 /// A face, and what of it the kernel has.
-struct Known<'a> {
-    face: GhostKernel<'a>,
-    /// Its first captured value.
-    captures: usize,
+struct Known {
+    axis: usize,
+    high: bool,
+    layers: i64,
+    /// What its function is given of captured values.
+    captures: Range<usize>,
     function: u32,
     /// How many cells inwards the furthest one is that it reads.
     furthest: i64,
@@ -123,9 +174,10 @@ struct Known<'a> {
 struct Read<'a> {
     body: &'a mut Body,
     read: Expr,
+    captures: &'a [Capture],
     /// What it reads a component of.
     element: &'a ElementType,
-    faces: &'a [Known<'a>],
+    faces: &'a [Known],
     /// What is beyond other faces, and the captured value that says where those are that are fixed.
     others: &'a [[(Beside, u32); 2]],
     /// What the step reads around its cell.
@@ -147,7 +199,7 @@ impl Read<'_> {
     /// The face that what is at an offset may lie beyond along an axis.
     fn face(&self, offset: &[i64], axis: usize) -> Option<usize> {
         let by = offset[axis];
-        let is_it = |known: &Known<'_>| known.face.axis == axis && known.face.high == (by > 0);
+        let is_it = |known: &Known| known.axis == axis && known.high == (by > 0);
         if by == 0 { None } else { self.faces.iter().position(is_it) }
     }
 
@@ -182,12 +234,21 @@ impl Read<'_> {
         self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Add, at, by))
     }
 
-    /// The same of the cell of the domain that is nearest along that axis.
+    /// The same of the cell of the domain that a ghost there follows from along that axis.
     fn within(&mut self, offset: &[i64], axis: usize) -> ExprId {
         let at = self.at(offset, axis);
         let Some(known) = self.face(offset, axis).map(|number| &self.faces[number]) else { return at };
-        let (edge, high) = (known.edge, known.face.high);
+        let (edge, high, layers) = (known.edge, known.high, known.layers);
         let edge = self.push(ScalarType::I64, ExprKind::Capture(edge));
+        if layers > 1 {
+            // The mirrored one is on the other side of the face.
+            let (two, back) = (self.long(2), self.long(-1));
+            let twice = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Mul, edge, two));
+            let last = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Add, twice, back));
+            let other = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Sub, last, at));
+            let inside = if high { Method::Min } else { Method::Max };
+            return self.push(ScalarType::I64, ExprKind::Method(inside, vec![at, other]));
+        }
         match high {
             false => self.push(ScalarType::I64, ExprKind::Method(Method::Max, vec![at, edge])),
             true => {
@@ -202,7 +263,7 @@ impl Read<'_> {
     /// one. None if that kernel does not set what is there.
     fn ghost_at(&mut self, offset: &[i64], axis: usize, number: usize) -> Option<ExprId> {
         let known = &self.faces[number];
-        let (used, before) = (known.coordinates >> axis & 1 == 1, axis < known.face.axis);
+        let (used, before) = (known.coordinates >> axis & 1 == 1, axis < known.axis);
         if before && offset[axis] != 0 && self.face(offset, axis).is_none() {
             // What lies beyond both is what is beyond the axis before. A fill takes it from a ghost elsewhere.
             match self.beside(offset, axis).0 {
@@ -240,18 +301,17 @@ impl Read<'_> {
     fn value(&mut self, offset: &[i64], from: usize) -> Option<ExprId> {
         let found = (from..offset.len()).find_map(|axis| Some((axis, self.face(offset, axis)?)));
         let Some((axis, number)) = found else { return self.load(offset) };
-        // Beyond it there is one layer.
-        let by = Some(offset[axis]).filter(|by| by.abs() == 1)?;
-        let Known { captures, function, edge, furthest, face, .. } = self.faces[number];
+        let Known { ref captures, function, furthest, high, layers, edge, .. } = self.faces[number];
+        let by = Some(offset[axis]).filter(|by| by.abs() <= layers)?;
         let (at, edge) = (self.at(offset, axis), self.push(ScalarType::I64, ExprKind::Capture(edge)));
-        let op = if face.high { CompareOp::Ge } else { CompareOp::Lt };
+        let op = if high { CompareOp::Ge } else { CompareOp::Lt };
         let beyond = self.push(ScalarType::Bool, ExprKind::Compare(op, at, edge));
         let beyond = self.within_fixed(offset, axis, beyond);
         let near = self.push(ScalarType::Bool, ExprKind::Capture(self.near));
         let mut given = vec![self.push(ScalarType::Bool, ExprKind::And(near, beyond))];
         for far in 1..=furthest {
             let mut inside = offset.to_vec();
-            // In place of the ghost itself the nearest cell is read.
+            // In place of the ghost itself the first cell is read that it follows from.
             inside[axis] -= if far > 1 { far * by } else { 0 };
             let reach = self.reach.get(axis)?[usize::from(inside[axis] > 0)];
             if inside[axis].abs() > reach.into() {
@@ -262,8 +322,9 @@ impl Read<'_> {
         for other in 0..offset.len() {
             given.push(self.ghost_at(offset, other, number)?);
         }
-        for (capture, of) in (captures..).zip(&face.kernel.captures) {
-            given.push(push(self.body, &of.ty, self.read.span, ExprKind::Capture(capture as u32)));
+        for capture in captures.clone() {
+            let ty = &self.captures.get(capture)?.ty;
+            given.push(push(self.body, ty, self.read.span, ExprKind::Capture(capture as u32)));
         }
         let ty = Type::of_element(self.element);
         Some(push(self.body, &ty, self.read.span, ExprKind::Call(function, given)))
@@ -280,6 +341,40 @@ impl Read<'_> {
         }
         Some(())
     }
+}
+
+/// The function of a face beyond which a fill mirrors and negates some components: as of a face that a kernel sets.
+/// Gives its number.
+fn negated(made: &mut Kernel, (axis, high): (usize, bool), (element, parts): (&ElementType, u64)) -> u32 {
+    let (value, long, span) = (Type::of_element(element), Type::Scalar(ScalarType::I64), Span::default());
+    let mut body = Body::default();
+    let mut local = |name: String, ty: &Type| {
+        body.locals.push(Local { name, ty: ty.clone() });
+        body.locals.len() as LocalId - 1
+    };
+    let is = local("_beyond".into(), &Type::Scalar(ScalarType::Bool));
+    let inside = local("_inside0".into(), &value);
+    let at = (0..made.rank).map(|axis| local(format!("_at{axis}"), &long)).collect::<Vec<_>>();
+    let ghost = local("_ghost".into(), &value);
+    let beyond = push(&mut body, &Type::Scalar(ScalarType::Bool), span, ExprKind::Local(is));
+    let [first, last] = [inside, ghost].map(|local| push(&mut body, &value, span, ExprKind::Local(local)));
+    let mut number = 0;
+    let other = whole(&mut body, &value, span, &mut |body, ty| {
+        let of = part(body, first, number);
+        number += 1;
+        let is_one = parts.checked_shr(number - 1).unwrap_or(0) & 1 == 1;
+        if is_one { push(body, ty, span, ExprKind::Unary(UnaryOp::Neg, of)) } else { of }
+    });
+    let stmt = |kind| Stmt { span, kind };
+    body.block = vec![
+        stmt(StmtKind::Let(ghost, Some(first))),
+        stmt(StmtKind::If(beyond, vec![stmt(StmtKind::Assign(ghost, Vec::new(), other))], Vec::new())),
+        stmt(StmtKind::Return(Some(last))),
+    ];
+    let params = [is, inside].into_iter().chain(at).collect();
+    let name = format!("mirrored{axis}{}", if high { "_high" } else { "_low" });
+    made.functions.push(Function { name, file: made.file.clone(), params, result: value, body });
+    made.functions.len() as u32 - 1
 }
 
 /// The function of a face: whether a place is beyond it, the values of so many cells inwards of it, the nearest one
@@ -317,7 +412,8 @@ fn function(made: &mut Kernel, face: &GhostKernel<'_>, (element, furthest): (&El
                 let base = *base;
                 // What the analysis does not know of is never reached.
                 let read = reads.get(ExprId(number as u32));
-                let far = read.and_then(|(_, access)| distance(&access.index, face.across())).unwrap_or(1);
+                let place = read.and_then(|(_, access)| place(&access.index, face.across(), &|_| None));
+                let far = place.map_or(1, Inwards::cells);
                 let cell = push(&mut body, &value, span, ExprKind::Local(*inside.get(far as usize - 1)?));
                 let part = part(&mut body, cell, base);
                 body[part].kind.clone()

@@ -146,7 +146,7 @@ pub struct Steps {
 }
 
 /// The furthest read.
-const FURTHEST: i64 = 4;
+pub(crate) const FURTHEST: i64 = 4;
 
 /// Iterations of the longest loop of a body.
 const TURNS: i64 = 64;

@@ -60,14 +60,14 @@ use tida_kernels::ir::Access;
 /// # Ok(()) }
 /// ```
 ///
-/// It runs wherever arrays are, also out of core as a part of the passes over the link, and gives the same bits
-/// there. Captured values may change from call to call: the kernel is not compiled again. Steps that would run as one
-/// launch do so where such calls stand between them, if each ghost follows from the nearest two cells inwards (the
-/// guide's page on boundaries says when); else they run one by one. On the CPU they are parts of the passes over blocks
-/// of the caches, as fills are. On a GPU, ghosts of width 1 beyond the last axis that
-/// follow from the cell beside each, of an array of one region, are set by the sweep that wrote the cells, if the calls
-/// for them are the first ones after it and the fill. Two calls one after the other for both faces of an axis, with the
-/// same arguments, are one launch. Arrays of several regions, and those with other moving boundaries on axes that come
+/// It runs wherever arrays are, also out of core as a part of the passes over the link, and gives the same bits there.
+/// Captured values may change from call to call: the kernel is not compiled again. Steps that would run as one launch
+/// do so where such calls stand between them, if each ghost follows from the nearest two cells inwards, or from the
+/// mirrored one (the guide's page on boundaries says when); else they run one by one. On the CPU they are parts of the
+/// passes over blocks of the caches, as fills are. On a GPU, ghosts of width 1 beyond the last axis that follow from
+/// the cell beside each, of an array of one region, are set by the sweep that wrote the cells, if the calls for them
+/// are the first ones after it and the fill. Two calls one after the other for both faces of an axis, with the same
+/// arguments, are one launch. Arrays of several regions, and those with other moving boundaries on axes that come
 /// before, fill their ghosts once more after each call; so do those on several [places](crate::TileAcc::places), which
 /// send one another the ghosts that were set.
 ///

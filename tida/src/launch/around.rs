@@ -13,6 +13,8 @@ use crate::memory::layout::WideRegion;
 pub(crate) struct Around {
     cells: GridBox<4>,
     faces: Faces,
+    /// The components that are negated beyond each of these faces that mirrors, as bits.
+    negated: [[u64; 2]; 4],
 }
 
 /// Memory of a region of an array.
@@ -36,7 +38,7 @@ impl Source<'_> {
 }
 
 impl Around {
-    pub fn new(cells: GridBox<4>, faces: Faces) -> Around {
+    pub fn new(cells: GridBox<4>, faces: Faces, negated: [[u64; 2]; 4]) -> Around {
         let mut cells = cells;
         for (axis, sides) in faces.iter().enumerate() {
             // The planes of the other end are cells like the others.
@@ -44,7 +46,7 @@ impl Around {
                 (cells.lo[axis], cells.hi[axis]) = (i64::MIN / 4, i64::MAX / 4);
             }
         }
-        Around { cells, faces }
+        Around { cells, faces, negated }
     }
 
     /// A domain with ghosts that are owed, beyond the last axes.
@@ -57,7 +59,7 @@ impl Around {
         };
         let skipped = all.len() - faces.len();
         all.iter_mut().skip(skipped).zip(faces).for_each(|(sides, beyond)| *sides = beyond.map(face));
-        Around { cells, faces: all }
+        Around { cells, faces: all, negated: [[0; 2]; 4] }
     }
 
     /// The place whose value a place has, and whether that is one beyond a face where memory says what is there.
@@ -84,6 +86,23 @@ impl Around {
             }
         }
         (at, held)
+    }
+
+    /// Whether a component of what is at a place is the negated one of what it [is found](Around::find_along) by.
+    fn is_negated(&self, at: [i64; 4], axes: usize, part: usize) -> bool {
+        let side = |axis: usize| match at[axis] {
+            n if n < self.cells.lo[axis] => Some(0),
+            n if n >= self.cells.hi[axis] => Some(1),
+            _ => None,
+        };
+        let beyond = (0..axes).filter_map(|axis| Some((axis, side(axis)?)));
+        // Beyond a face where memory says what there is it says so beyond those of later axes too.
+        let beyond = beyond.take_while(|(axis, side)| !self.faces[*axis][*side].is_held());
+        let is = |(axis, side): &(usize, usize)| {
+            let mirrors = self.faces[*axis][*side] == Face::Even;
+            mirrors && self.negated[*axis][*side] >> part.min(63) & 1 == 1
+        };
+        beyond.filter(is).count() % 2 == 1
     }
 
     /// What has to be known of the cells for a box and what lies `reach` around it.
@@ -121,7 +140,7 @@ impl Around {
     /// # Safety
     /// As [`Around::fill`].
     pub unsafe fn fill_beside(&self, to: &Source<'_>, box_of: &GridBox<4>, axis: usize, element: &ElementType) {
-        for (ty, before) in element.placed_components() {
+        for (part, (ty, before)) in element.placed_components().enumerate() {
             let component = (ty.size(), before);
             for row in box_of.rows() {
                 for n in box_of.lo[3]..box_of.hi[3] {
@@ -131,6 +150,10 @@ impl Around {
                     if let Some((from, to)) = both.filter(|_| place != at && !held) {
                         // SAFETY: both places lie in their memory; the rest is the caller's promise.
                         unsafe { std::ptr::copy(from, to, component.0) };
+                        if self.is_negated(at, axis, part) {
+                            // SAFETY: as above.
+                            unsafe { negate(to, 1, component.0) };
+                        }
                     }
                 }
             }
@@ -150,17 +173,21 @@ impl Around {
         (cells, held): (Option<&Source<'_>>, &Source<'_>),
         element: &ElementType,
     ) {
-        let copy = |at: [i64; 4], count: usize, component: (usize, usize)| {
+        let copy = |at: [i64; 4], count: usize, (part, component): (usize, (usize, usize))| {
             let (place, is_held) = self.find(at);
             let from = if is_held { held } else { cells.unwrap_or(to) };
             let both = from.place(place, count, component).zip(to.place(at, count, component));
             if let Some((from, to)) = both {
                 // SAFETY: both places lie in their memory; the rest is the caller's promise.
                 unsafe { std::ptr::copy(from, to, count * component.0) };
+                if self.is_negated(at, self.faces.len(), part) {
+                    // SAFETY: as above.
+                    unsafe { negate(to, count, component.0) };
+                }
             }
         };
-        for (ty, before) in element.placed_components() {
-            let component = (ty.size(), before);
+        for (part, (ty, before)) in element.placed_components().enumerate() {
+            let component = (part, (ty.size(), before));
             for row in box_of.rows() {
                 let (lo, hi) = (self.cells.lo[3].max(box_of.lo[3]), self.cells.hi[3].min(box_of.hi[3]));
                 let at = |n: i64| [row[0], row[1], row[2], n];
@@ -172,6 +199,17 @@ impl Around {
                 }
             }
         }
+    }
+}
+
+/// Negates so many floating-point numbers of `size` bytes, whose sign is their last bit.
+///
+/// # Safety
+/// They are there, and no one else touches them.
+unsafe fn negate(first: *mut u8, count: usize, size: usize) {
+    for number in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { *first.add(number * size + size - 1) ^= 0x80 };
     }
 }
 
@@ -192,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_place_beyond_faces_is_found_axis_by_axis() {
-        let around = Around::new(cells(), faces([Face::Wrap; 2], [Face::Even, Face::Nearest]));
+        let around = Around::new(cells(), faces([Face::Wrap; 2], [Face::Even, Face::Nearest]), [[0; 2]; 4]);
         let find = |at: [i64; 2]| {
             let (place, held) = around.find([0, 0, at[0], at[1]]);
             ([place[2], place[3]], held)
@@ -202,13 +240,13 @@ mod tests {
         assert_eq!(find([5, 3]), ([1, 3], false));
         assert_eq!(find([0, -2]), ([0, 1], false));
         assert_eq!(find([-2, 9]), ([2, 7], false));
-        let held = Around::new(cells(), faces([Face::Wrap; 2], [Face::Memory, Face::Constant]));
+        let held = Around::new(cells(), faces([Face::Wrap; 2], [Face::Memory, Face::Constant]), [[0; 2]; 4]);
         assert_eq!(held.find([0, 0, -1, 8]), ([0, 0, 3, 8], true));
     }
 
     #[test]
     fn planes_of_the_other_end_that_follow_are_cells() {
-        let around = Around::new(cells(), faces([Face::Follow; 2], [Face::Memory; 2]));
+        let around = Around::new(cells(), faces([Face::Follow; 2], [Face::Memory; 2]), [[0; 2]; 4]);
         assert_eq!(around.find([0, 0, -3, 2]), ([0, 0, -3, 2], false));
         let needed = around.needed(&GridBox::new([0, 0, 3, 0], [1, 1, 6, 8]), &[[0; 2], [0; 2], [1, 2], [1, 1]]);
         assert_eq!(needed, GridBox::new([0, 0, 2, 0], [1, 1, 8, 8]));
@@ -218,7 +256,8 @@ mod tests {
     fn what_a_step_needs_is_cells_of_the_box() {
         let part = GridBox::new([0, 0, 0, 0], [1, 1, 1, 8]);
         let reach = [[0; 2], [0; 2], [2, 0], [1, 1]];
-        let needed = |first| Around::new(cells(), faces([first; 2], [Face::Memory; 2])).needed(&part, &reach);
+        let needed =
+            |first| Around::new(cells(), faces([first; 2], [Face::Memory; 2]), [[0; 2]; 4]).needed(&part, &reach);
         // Beyond the face memory knows, or the other end, or cells as far inside, which no read reaches by itself.
         assert_eq!(needed(Face::Memory), part);
         assert_eq!(needed(Face::Wrap), cells());

@@ -141,7 +141,7 @@ unsafe fn copy((array, region): (&DeviceArray<'_>, usize), own: &Own, cells: &Gr
     let here = own.source();
     let (to, from) = if back { (&there, &here) } else { (&here, &there) };
     // SAFETY: the caller's promise.
-    unsafe { Around::new(*cells, Faces::default()).fill(to, cells, (Some(from), from), &array.element) };
+    unsafe { Around::new(*cells, Faces::default(), [[0; 2]; 4]).fill(to, cells, (Some(from), from), &array.element) };
 }
 
 /// What is carried to boxes of cells of regions, on a device: to be held until its commands are done.

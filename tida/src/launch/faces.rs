@@ -9,12 +9,12 @@ use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::ir::{self, Access, can_compute, reads_beside, with_faces, with_opposite};
+use tida_kernels::ir::{self, Access, GhostKernel, can_compute, reads_beside, with_faces, with_opposite};
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
 use super::capture::CapturedValue;
-use super::fused::args;
+use super::fused::{OneStep, args};
 use super::joined::together;
 use super::native::NativeForm;
 use super::pieces::Boxes;
@@ -24,6 +24,7 @@ use super::sweep::SweepLaunch;
 use super::tune;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
+use crate::memory::ghosts::planes::PlaneFacts;
 use crate::memory::node::{Done, Queue, all_ended};
 use crate::program::fuse::Sides;
 
@@ -39,6 +40,8 @@ pub(crate) struct FaceLaunch {
     /// If who reads these ghosts can compute them: the axis of four that the face is across, times 2, and 1 for the
     /// high face.
     pub side: Option<usize>,
+    /// Layers of them.
+    pub layers: i64,
     /// The cells that it sets ghosts beside.
     pub domain: Domain,
 }
@@ -51,6 +54,22 @@ pub(crate) struct Domain {
     pub filled: Sides,
     /// Beyond these there are fixed values.
     pub fixed: Sides,
+    /// Components that a fill negates where it mirrors: see [`PlaneFacts::negated`].
+    pub negated: [[u64; 2]; 4],
+}
+
+impl Domain {
+    /// The cells of an array of one region, and what is beyond its faces.
+    pub fn of(cells: GridBox<4>, facts: Option<&PlaneFacts>) -> Domain {
+        let (filled, fixed, negated) =
+            facts.map_or_else(Default::default, |facts| (facts.filled(), facts.held(), facts.negated));
+        Domain { cells, filled, fixed, negated }
+    }
+
+    /// Whether a fill negates components beyond some face.
+    pub fn negates(&self) -> bool {
+        self.negated != [[0; 2]; 4]
+    }
 }
 
 /// How a kernel that sets ghosts goes with a sweep.
@@ -66,13 +85,13 @@ pub(crate) enum Goes {
     After(usize, bool),
 }
 
-/// The face of a domain that these are all ghosts of, one layer: its axis, and whether it is the high one.
-fn face_of(ghosts: &GridBox<4>, Domain { cells: domain, .. }: &Domain) -> Option<(usize, bool)> {
+/// The face of a domain that these are ghosts of: its axis, whether it is the high one, and how many layers they are.
+fn face_of(ghosts: &GridBox<4>, Domain { cells: domain, .. }: &Domain) -> Option<(usize, bool, i64)> {
     let differs = |axis: &usize| (ghosts.lo[*axis], ghosts.hi[*axis]) != (domain.lo[*axis], domain.hi[*axis]);
     let axis = (0..=LAST).find(differs)?;
     match (ghosts.lo[axis], ghosts.hi[axis]) {
-        (lo, hi) if hi == domain.lo[axis] && lo == hi - 1 => Some((axis, false)),
-        (lo, hi) if lo == domain.hi[axis] && hi == lo + 1 => Some((axis, true)),
+        (lo, hi) if hi == domain.lo[axis] && lo < hi => Some((axis, false, hi - lo)),
+        (lo, hi) if lo == domain.hi[axis] && lo < hi => Some((axis, true, hi - lo)),
         _ => None,
     }
 }
@@ -81,23 +100,23 @@ impl FaceLaunch {
     /// A kernel over these ghosts beside a domain that a sweep leaves, if each of them follows from the cell beside it
     /// alone.
     pub fn beside(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &Domain) -> Option<FaceLaunch> {
-        let (LAST, high) = face_of(&ghosts.1, domain)? else { return None };
+        let (LAST, high, 1) = face_of(&ghosts.1, domain)? else { return None };
         let inwards = if high { -1 } else { 1 };
         let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
         let near = reads_beside(kernel, analysis, (kernel.rank.checked_sub(1)?, inwards));
-        let side = side(launch, (LAST, high));
+        let side = side(launch, &ghosts.1, (LAST, high, 1));
         let goes = Goes::Beside(inwards);
-        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, domain: *domain })
+        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, layers: 1, domain: *domain })
     }
 
     /// A kernel over all ghosts of one face of the domain that a sweep leaves, whose only argument is that array.
     pub fn after(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &Domain) -> Option<FaceLaunch> {
-        let (axis, high) = face_of(&ghosts.1, domain)?;
+        let (axis, high, layers) = face_of(&ghosts.1, domain)?;
         let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
         let plain = kernel.args.len() == 1 && analysis.complete && !analysis.may_fault && !analysis.counts;
-        let side = side(launch, (axis, high));
+        let side = side(launch, &ghosts.1, (axis, high, layers));
         let goes = Goes::After(axis, high);
-        plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, domain: *domain })
+        plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, layers, domain: *domain })
     }
 
     /// A kernel over these ghosts, of the same arguments as one over those beyond the opposite face, which neither
@@ -116,9 +135,8 @@ impl FaceLaunch {
         };
         let fits = apart && *region == ghosts.0 && plain(launch) == Some(true) && plain(first.0) == Some(true);
         let goes = Goes::Opposite(axis, high);
-        let (filled, fixed) = (Sides::default(), Sides::default());
-        let domain = Domain { cells: *others, filled, fixed };
-        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side: None, domain })
+        let domain = Domain::of(*others, None);
+        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side: None, layers: 1, domain })
     }
 
     /// The captured value that says which cells it is for.
@@ -134,11 +152,7 @@ impl FaceLaunch {
     /// The coordinate, along the axis across, of the first cell beyond the face; the low face: of the first that is
     /// not.
     pub fn edge(&self) -> i64 {
-        match self.side {
-            Some(side) if side % 2 == 1 => self.ghosts.1.lo[side / 2],
-            Some(side) => self.ghosts.1.hi[side / 2],
-            None => i64::MAX,
-        }
+        self.side.map_or(i64::MAX, |side| edge(&self.ghosts.1, side / 2, side % 2 == 1))
     }
 
     /// What sets the ghosts opposite to those that one before it sets, as one launch with that.
@@ -147,11 +161,22 @@ impl FaceLaunch {
     }
 }
 
+/// See [`FaceLaunch::edge`].
+fn edge(ghosts: &GridBox<4>, axis: usize, high: bool) -> i64 {
+    if high { ghosts.lo[axis] } else { ghosts.hi[axis] }
+}
+
 /// See [`FaceLaunch::side`].
-fn side(launch: &Arc<dyn Launch>, (axis, high): (usize, bool)) -> Option<usize> {
-    let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
+fn side(launch: &Arc<dyn Launch>, ghosts: &GridBox<4>, (axis, high, layers): (usize, bool, i64)) -> Option<usize> {
+    let OneStep { prepared, captures } = launch.beside()?;
+    let Prepared { kernel, analysis, .. } = &**prepared;
     let across = (axis + kernel.rank).checked_sub(4)?;
-    can_compute(kernel, analysis, (across, high)).then_some(2 * axis + usize::from(high))
+    let known = |number: u32| match captures.list.get(number as usize)? {
+        CapturedValue::Scalar(Value::I64(value)) => Some(*value),
+        _ => None,
+    };
+    let face = GhostKernel { kernel, analysis, axis: across, high, layers };
+    can_compute(face, edge(ghosts, axis, high), &known).then_some(2 * axis + usize::from(high))
 }
 
 /// Whether a sweep may set ghosts of an array that it writes, which is one argument of it.

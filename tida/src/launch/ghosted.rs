@@ -27,33 +27,49 @@ struct Ghosted {
     captures: Captures,
     /// What has set the ghosts of the array that it reads, in this order.
     faces: Vec<Arc<FaceLaunch>>,
+    /// See [`Launch::negated`].
+    negated: [[u64; 2]; 4],
 }
 
-/// A sweep that computes the ghosts that these kernels have set of the array that it reads around its cells; none if it
-/// cannot.
-pub(crate) fn ghosted(sweep: &Arc<dyn Launch>, faces: &[Arc<FaceLaunch>]) -> Option<Arc<dyn Launch>> {
+/// A sweep that computes the ghosts that these kernels have set of the array that it reads around its cells, whose
+/// domain this is, and those that a fill negates; none if it cannot.
+pub(crate) fn ghosted(sweep: &Arc<dyn Launch>, faces: &[Arc<FaceLaunch>], domain: &Domain) -> Option<Arc<dyn Launch>> {
+    let negated = negated(domain, faces);
     let (prepared, captures) = {
         let step = sweep.step()?;
         let of = faces.iter().map(|face| Some((face, face.launch.beside()?))).collect::<Option<SmallVec<[_; 6]>>>()?;
-        let domain = of.first()?.0.domain;
         let kernels = of.iter().map(|(_, step)| Arc::as_ptr(step.prepared) as usize).collect();
         // Those that fills set come after them.
         let others = [domain.filled.bits(), domain.fixed.bits()].map(Some);
-        let sides = of.iter().map(|(face, _)| face.side).chain(others).collect::<Option<_>>()?;
+        let layers = of.iter().map(|(face, _)| usize::try_from(face.layers).ok());
+        let sides = of.iter().map(|(face, _)| face.side).chain(layers).chain(others);
+        let sides = sides.chain(negated.as_flattened().iter().map(|bits| usize::try_from(*bits).ok()));
+        let sides = sides.collect::<Option<_>>()?;
         let mut made = step.prepared.with_ghosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let prepared = made.entry((kernels, sides)).or_insert_with(|| made_one(step.prepared, &of, &domain)).clone()?;
+        let prepared =
+            made.entry((kernels, sides)).or_insert_with(|| made_one(step.prepared, &of, (domain, &negated))).clone()?;
         let mut list = step.captures.list.clone();
         of.iter().for_each(|(_, step)| list.extend(step.captures.list.iter().cloned()));
-        let edges = of.iter().map(|(face, _)| Value::from_bits(ScalarType::I64, face.edge() as u64));
-        let fixed = fixed(&domain, &of).map(|side| match side % 2 {
+        let edges = of.iter().map(|(face, _)| face.edge());
+        let others = (0..8).filter(|side| negated.as_flattened()[*side] != 0).chain(fixed(domain, &of));
+        let others = others.map(|side| match side % 2 {
             0 => domain.cells.lo[side / 2],
             _ => domain.cells.hi[side / 2],
         });
-        let fixed = fixed.map(|edge| Value::from_bits(ScalarType::I64, edge as u64));
-        list.extend(edges.chain(fixed).chain([Value::from_bits(ScalarType::Bool, 1)]).map(CapturedValue::Scalar));
+        let edges = edges.chain(others).map(|edge| Value::from_bits(ScalarType::I64, edge as u64));
+        list.extend(edges.map(CapturedValue::Scalar));
+        list.push(CapturedValue::Scalar(Value::from_bits(ScalarType::Bool, 1)));
         (prepared, Captures { list })
     };
-    Some(Arc::new(Ghosted { sweep: sweep.clone(), prepared, captures, faces: faces.to_vec() }))
+    Some(Arc::new(Ghosted { sweep: sweep.clone(), prepared, captures, faces: faces.to_vec(), negated }))
+}
+
+/// The components that a fill negates beyond faces whose ghosts no kernel sets.
+fn negated(domain: &Domain, faces: &[Arc<FaceLaunch>]) -> [[u64; 2]; 4] {
+    let mut negated = domain.negated;
+    let set = faces.iter().filter_map(|face| face.side);
+    set.for_each(|side| negated[side / 2][side % 2] = 0);
+    negated
 }
 
 /// The faces of fixed values: the axis of four, times 2, and 1 for the high face.
@@ -62,7 +78,11 @@ fn fixed<'a>(domain: &'a Domain, faces: &'a [(&Arc<FaceLaunch>, OneStep<'_>)]) -
     (0..8).filter(move |side| domain.fixed.has(*side) && !is_set(*side))
 }
 
-fn made_one(of: &Prepared, faces: &[(&Arc<FaceLaunch>, OneStep<'_>)], domain: &Domain) -> Option<Arc<Prepared>> {
+fn made_one(
+    of: &Prepared,
+    faces: &[(&Arc<FaceLaunch>, OneStep<'_>)],
+    (domain, negated): (&Domain, &[[u64; 2]; 4]),
+) -> Option<Arc<Prepared>> {
     let steps = of.steps.as_ref().filter(|_| !of.is_coded)?;
     let mut kernels = SmallVec::<[GhostKernel<'_>; 6]>::new();
     for (face, step) in faces {
@@ -72,11 +92,12 @@ fn made_one(of: &Prepared, faces: &[(&Arc<FaceLaunch>, OneStep<'_>)], domain: &D
         if again || kernel.args.first()?.element != of.kernel.args.get(steps.pair.1)?.element {
             return None;
         }
-        kernels.push(GhostKernel { kernel, analysis, axis, high });
+        kernels.push(GhostKernel { kernel, analysis, axis, high, layers: face.layers });
     }
     let axes = 4 - of.kernel.rank..4;
     let fixed: Sides = fixed(domain, faces).collect();
     let beside = |side: usize| match side {
+        _ if negated[side / 2][side % 2] != 0 => Beside::Negated(negated[side / 2][side % 2]),
         _ if domain.filled.has(side) => Beside::Filled,
         _ if fixed.has(side) => Beside::Fixed,
         _ => Beside::Unknown,
@@ -111,6 +132,10 @@ impl Launch for Ghosted {
 
     fn ghosts(&self) -> &[Arc<FaceLaunch>] {
         &self.faces
+    }
+
+    fn negated(&self) -> [[u64; 2]; 4] {
+        self.negated
     }
 
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {

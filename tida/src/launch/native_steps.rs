@@ -126,7 +126,8 @@ impl Steps {
         };
         let faces_read = faces.as_flattened().iter().zip(reach.as_flattened()).filter(|(_, reach)| **reach > 0);
         let alike = faces_read.into_iter().all(|(face, _)| *face != Face::Memory);
-        Ok(Steps { steps: all, pair, region, part, around: Around::new(*cells, *faces), alike, reach })
+        let negated = launches.first().map_or([[0; 2]; 4], |launch| launch.negated());
+        Ok(Steps { steps: all, pair, region, part, around: Around::new(*cells, *faces, negated), alike, reach })
     }
 
     /// Puts them into a stream. They take as long as so many cells of a plain sweep, which moves so many bytes.

@@ -100,6 +100,12 @@ pub(crate) trait Launch: Send + Sync {
         &[]
     }
 
+    /// The components that it negates of what it reads beyond faces where a fill mirrors, which as a step it computes
+    /// itself: as bits, by axis of four and side.
+    fn negated(&self) -> [[u64; 2]; 4] {
+        [[0; 2]; 4]
+    }
+
     /// What it is as one of several sweeps that run as one.
     fn part(&self) -> Option<OneStep<'_>> {
         None

@@ -11,9 +11,7 @@ use super::recording::{GiveLaunch, TileWork, add_touches};
 use super::sweep::{LoopAsked, OpenSweep};
 use crate::launch::faces::{Domain, FaceLaunch, Goes, may_set};
 use crate::launch::step::Launch;
-use crate::memory::ghosts::planes::PlaneFacts;
 use crate::memory::tracker::BoxTouch;
-use crate::program::fuse::Sides;
 use crate::run::steps::identity;
 
 /// Kernels whose work a sweep does, at most: both faces of the last axis.
@@ -83,10 +81,16 @@ fn domain_of(tile: &TileWork<'_>) -> Option<Domain> {
         return None;
     };
     let [one] = &touch.tracker.regional()?.layout.regions[..] else { return None };
-    let sides =
-        |of: fn(&PlaneFacts) -> Sides| touch.tracker.planar().map_or(Sides::default(), |planar| of(planar.facts()));
-    let (filled, fixed) = (sides(PlaneFacts::filled), sides(PlaneFacts::held));
-    (identity(&touch.tracker) == *array).then_some(Domain { cells: one.valid, filled, fixed })
+    let facts = touch.tracker.planar().map(|planar| planar.facts());
+    (identity(&touch.tracker) == *array).then(|| Domain::of(one.valid, facts))
+}
+
+/// The domain of the array that a step reads around its cells, if that is one region beyond whose faces a fill negates.
+pub(super) fn negated_of(tile: &TileWork<'_>, array: usize) -> Option<Domain> {
+    let touch = tile.touches.iter().find(|touch| identity(&touch.tracker) == array)?;
+    let [one] = &touch.tracker.regional()?.layout.regions[..] else { return None };
+    let domain = Domain::of(one.valid, Some(touch.tracker.planar()?.facts()));
+    domain.negates().then_some(domain)
 }
 
 /// A kernel that sets ghosts of the last axis beside the cells that the sweep leaves, each from that cell.

@@ -16,6 +16,7 @@ use std::sync::{Arc, Weak};
 use tida_kernels::plan::fuse::Asked;
 
 use super::driver::{Core, Recorder};
+use super::faces::negated_of;
 use super::in_core::{in_core, together};
 use super::recording::{GiveLaunch, TileWork};
 use super::sweep::{LoopAsked, SweepKey};
@@ -208,14 +209,24 @@ impl Fusing {
         known.is_some()
     }
 
-    /// A sweep like the last one as a step that computes the ghosts that were set since; itself if none were. None if
-    /// it cannot.
-    pub fn as_step(&mut self, launch: GiveLaunch<'_>) -> Option<Option<Arc<dyn Launch>>> {
-        let Some(last) = self.last.last().filter(|last| !last.sets.is_empty()) else { return Some(None) };
+    /// A sweep like the last one, of this tile, as a step that computes the ghosts that were set since, and those that
+    /// a fill negates; itself if there are none. None if it cannot.
+    pub fn as_step(
+        &mut self,
+        tile: &TileWork<'_>,
+        pair: &Pair,
+        launch: GiveLaunch<'_>,
+    ) -> Option<Option<Arc<dyn Launch>>> {
+        let Some(last) = self.last.last() else { return Some(None) };
+        let negated = negated_of(tile, pair.inp);
+        if last.sets.is_empty() && negated.is_none() {
+            return Some(None);
+        }
         let sets = last.sets.iter().map(Weak::upgrade).collect::<Option<Vec<_>>>()?;
+        let domain = negated.or_else(|| Some(sets.first()?.domain))?;
         // Kernels that take turns are one kernel already.
         let alone = self.cycle.kernels == 1;
-        let (step, of) = (if alone { ghosted(&launch(), &sets) } else { None }, last.kernel_of());
+        let (step, of) = (if alone { ghosted(&launch(), &sets, &domain) } else { None }, last.kernel_of());
         self.refused = step.is_none().then_some(of).or(self.refused);
         step.map(Some)
     }

@@ -177,7 +177,7 @@ impl Core {
         let fuses = if may_be_step { self.fuses() } else { Fuses::None };
         let sets = if fuses.some() { self.set_between(&mut recorder, &tile, launch) } else { None };
         let turn = if fuses.some() && sets.is_none() { recorder.fusing.next(&tile) } else { None };
-        let step = turn.and_then(|_| recorder.fusing.as_step(launch));
+        let step = turn.and_then(|pair| recorder.fusing.as_step(&tile, &pair, launch));
         let turn = turn.filter(|_| step.is_some());
         let whole = turn.filter(|_| lie_whole(tile.touches));
         let held = recorder.holds_back(tile.touches.iter().map(|touch| &touch.tracker));

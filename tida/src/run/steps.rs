@@ -81,7 +81,8 @@ impl Steps {
     /// What lies beyond the faces of their box; nothing if a block cannot know.
     pub fn faces<'a>(&self, facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>, cells: &GridBox<4>) -> Option<Faces> {
         let computed = self.following.computed;
-        let mut faces = faces(self.pair(), &facts_of, cells, (self.following.filled, computed))?;
+        let negated = self.launches.first().map_or([[0; 2]; 4], |launch| launch.negated());
+        let mut faces = faces(self.pair(), &facts_of, cells, (self.following.filled, computed), &negated)?;
         if !self.following.alike {
             // An array whose ghosts no step reads may never have had its fixed values.
             let constant = faces.iter_mut().flatten().filter(|face| **face == Face::Constant);
@@ -91,7 +92,7 @@ impl Steps {
             return None;
         }
         let beyond = faces.as_flattened_mut().iter_mut().enumerate().filter(|(side, _)| computed.has(*side));
-        beyond.for_each(|(_, face)| *face = Face::Nearest);
+        beyond.for_each(|(_, face)| *face = Face::Even);
         Some(faces)
     }
 
@@ -108,16 +109,17 @@ impl Steps {
 }
 
 /// What lies beyond the faces of a box for steps between which ghosts are filled or not, and beyond some faces
-/// computed; nothing if a block cannot know.
+/// computed, or mirrored with components that they negate; nothing if a block cannot know.
 fn faces<'a>(
     pair: &Pair,
     facts_of: impl Fn(usize) -> Option<&'a PlaneFacts>,
     cells: &GridBox<4>,
     (filled, computed): (bool, Sides),
+    negated: &[[u64; 2]; 4],
 ) -> Option<Faces> {
     let mut faces = [[Face::Memory; 2]; 4];
     let (out, inp) = (facts_of(pair.out)?, facts_of(pair.inp)?);
-    if out.domain() != inp.domain() || out.faces != inp.faces {
+    if out.domain() != inp.domain() || out.faces != inp.faces || out.negated != inp.negated {
         return None;
     }
     if !filled {
@@ -132,7 +134,8 @@ fn faces<'a>(
             if computed.has(2 * axis + side) {
                 continue;
             }
-            *face = out.faces[axis][side].filter(|face| *face == Face::Memory || whole)?;
+            let mirrors = (negated[axis][side] != 0).then_some(Face::Even);
+            *face = mirrors.or(out.faces[axis][side]).filter(|face| *face == Face::Memory || whole)?;
             let fixed = out.fixed[axis][side].is_some() && out.fixed[axis][side] == inp.fixed[axis][side];
             let ends = [cells.lo[axis] == domain.lo[axis], cells.hi[axis] == domain.hi[axis]];
             if fixed && ends[side] && *face == Face::Memory {

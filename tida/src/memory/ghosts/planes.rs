@@ -44,6 +44,9 @@ pub(crate) struct PlaneFacts {
     /// What a fill sets ghosts to beyond each face along four axes (leading ones have none), if a kernel that does
     /// several steps knows how.
     pub faces: FaceKinds,
+    /// The components that a fill negates beyond each face where it mirrors all, as bits: faces of other kinds, and
+    /// those where it negates none, have 0. Beyond these `faces` says nothing.
+    pub negated: [[u64; 2]; 4],
     /// The bits of fixed values beyond each of these faces, for each component.
     pub fixed: [[Option<Vec<u64>>; 2]; 4],
 }
@@ -160,6 +163,7 @@ pub(crate) fn planar<const D: usize>(
         period: ((low > 0 || high > 0) && matches!(boundaries.faces[0][0], Boundary::Periodic) && !is_border(0))
             .then_some(layout.cuts.cells[0] as i64),
         faces: face_kinds(layout, boundaries),
+        negated: negated(layout, boundaries),
         fixed: fixed_values(layout, boundaries),
     };
     Some(Arc::new(Planar { facts, regional }))
@@ -200,6 +204,31 @@ pub(super) fn face_kinds<const D: usize>(layout: &Layout<D>, boundaries: &Kinds<
         });
     }
     faces
+}
+
+/// See [`PlaneFacts::negated`].
+fn negated<const D: usize>(layout: &Layout<D>, boundaries: &Kinds<D>) -> [[u64; 2]; 4] {
+    let mut negated = [[0; 2]; 4];
+    let floats = layout.element.component_types().iter().all(|ty| ty.is_float());
+    for (axis, sides) in negated[4 - D..].iter_mut().enumerate() {
+        let cells = layout.centering[axis] == Centering::Cell;
+        for (side, bits) in sides.iter_mut().enumerate() {
+            if !floats || !cells || boundaries.components > 64 || layout.borders[axis][side] {
+                continue;
+            }
+            *bits = boundaries
+                .of(axis, side)
+                .into_iter()
+                .try_fold(0, |bits, (of, boundary)| match boundary {
+                    Boundary::ReflectOdd => Some(of.fold(bits, |bits, part| bits | 1 << part)),
+                    Boundary::ReflectEven => Some(bits),
+                    Boundary::Extrapolate(0) if layout.ghost[axis][side] == 1 => Some(bits),
+                    _ => None,
+                })
+                .unwrap_or(0);
+        }
+    }
+    negated
 }
 
 /// See [`PlaneFacts::fixed`]. None where some components have no fixed value.
