@@ -32,6 +32,8 @@ struct Program {
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Steps(usize),
+    /// Steps before each of which the program pauses: the device is done with the kernels that set ghosts by then.
+    Pauses(usize),
     /// A sum on the device, of what comes next.
     Sum,
     /// A kernel adds all ghosts within reach to each cell, without new ghosts: those of the steps before count.
@@ -248,15 +250,18 @@ impl Program {
         next.fill(|at| value(2, at))?;
         let (mut found, mut number) = (Vec::new(), 0);
         for action in &self.actions {
-            let count = if let Action::Steps(count) = action { *count } else { 1 };
+            let count = if let Action::Steps(count) | Action::Pauses(count) = action { *count } else { 1 };
             match action {
-                Action::Steps(_) | Action::Other => {
+                Action::Steps(_) | Action::Pauses(_) | Action::Other => {
                     for _ in 0..count {
                         number += 1;
                         let time = if self.varied { 0.25 + 0.125 * number as f64 } else { 0.75 };
                         self.ghosts(&mut u, time)?;
                         if let (Action::Other, Some((0, side))) = (action, self.faces().last()) {
                             fill_ghosts_with((0, side), &mut u, kernel!(|u, at| u[at] = 0.3 * at[1] as f64))?;
+                        }
+                        if matches!(action, Action::Pauses(_)) {
+                            std::thread::sleep(std::time::Duration::from_millis(20));
                         }
                         self.step(&u, &mut next, if self.varied { 0.01 * number as f64 } else { 0.0625 })?;
                         std::mem::swap(&mut u, &mut next);
@@ -358,6 +363,19 @@ fn steps_run_together_beside_faces_that_fills_set() {
     }
 }
 
+/// A device that is done with what set ghosts before the step comes that computes them.
+#[test]
+fn steps_run_together_on_a_device_that_waits_for_the_program() {
+    use Other::{Fixed, Periodic};
+    let (no, both) = ([false; 2], [true; 2]);
+    for open in [[no, no, both], [both, both, both]] {
+        let of = steps([9, 11, 37], open, false, true);
+        let program = Program { others: [Periodic, Fixed, Fixed], actions: vec![Action::Pauses(13)], ..of };
+        let Some(fused) = program.check(builder(3)) else { return };
+        assert!(fused >= 9, "{fused} of 13 steps, {program:?}");
+    }
+}
+
 /// Kernels of faces that read two cells inwards.
 #[test]
 fn steps_with_ghosts_from_two_cells_run_together() {
@@ -453,6 +471,7 @@ proptest! {
         depth in 3_u32..6,
         actions in prop::collection::vec(prop_oneof![
             4 => (1_usize..12).prop_map(Action::Steps),
+            1 => (1_usize..6).prop_map(Action::Pauses),
             1 => Just(Action::Sum),
             1 => Just(Action::Collect),
             1 => Just(Action::Other),

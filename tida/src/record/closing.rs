@@ -48,6 +48,7 @@ impl Core {
     /// What was recorded so far is a batch, if that is what ended: all of it has started.
     pub(super) fn end_batch(&self, recorder: &mut Recorder, ended: Ended) {
         if ended.starts_all() {
+            recorder.fusing.let_go();
             let batch = std::mem::take(&mut recorder.batch);
             lock(&self.chains).batches.end(batch, ended, Node::next_number());
         }

@@ -69,6 +69,9 @@ pub(super) struct Fusing {
     last: Vec<OpenedSweep>,
     /// How the last of them go on.
     cycle: Cycle,
+    /// What has set ghosts since the last sweep was opened: the device may be done with it before the sweep comes that
+    /// reads them. It keeps its array.
+    kept: Vec<Arc<FaceLaunch>>,
     /// The last kernel that cannot compute the ghosts that were set of what it reads, and the arrays.
     refused: Option<(KernelId, [usize; 2])>,
     pub(super) held: Vec<HeldNode>,
@@ -82,7 +85,7 @@ struct OpenedSweep {
     /// What its tiles read of arrays that do not alternate.
     reads: Vec<Read>,
     /// What has set ghosts of the array that it writes since, in order, if who reads them may compute them. It may be
-    /// gone by now, and the arrays with it.
+    /// gone by now, and the arrays with it, if it was [let go](Fusing::let_go).
     sets: Vec<Weak<FaceLaunch>>,
 }
 
@@ -178,6 +181,7 @@ impl Fusing {
 
     /// Records the sweep that was opened last, of this tile and of the node of this number.
     pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: u64, fuses: Fuses) {
+        self.let_go();
         let key = &tile.key;
         let plain = key.on_device && !key.checked && key.asked == LoopAsked::default();
         let components = |step: &OneStep<'_>| step.prepared.steps.as_ref().map_or(1, |steps| steps.components());
@@ -203,8 +207,9 @@ impl Fusing {
             known && refused != Some(last.kernel_of())
         };
         let known = self.last.last_mut().filter(of).map(|last| last.sets.push(Arc::downgrade(face)));
-        if known.is_none() {
-            self.forget();
+        match known {
+            Some(()) => self.kept.push(face.clone()),
+            None => self.forget(),
         }
         known.is_some()
     }
@@ -234,6 +239,20 @@ impl Fusing {
     /// Forgets the last sweeps: other work follows.
     pub fn forget(&mut self) {
         self.last.clear();
+        self.let_go();
+    }
+
+    /// Keeps nothing of what has set ghosts, and no array for it.
+    pub fn let_go(&mut self) {
+        self.kept.clear();
+    }
+
+    /// The same before a tile that does not touch the array whose ghosts were set.
+    pub fn let_go_before(&mut self, tile: &TileWork<'_>) {
+        let array = self.last.last().and_then(|last| last.key.args.get(last.fusible.out));
+        if !array.is_some_and(|array| tile.key.args.contains(array)) {
+            self.let_go();
+        }
     }
 
     /// Records what a tile touches of the sweep of a node, by its number.

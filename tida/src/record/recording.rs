@@ -156,6 +156,7 @@ impl Core {
         if let Some(side) = self.record_in_open(&mut recorder, &tile) {
             return side;
         }
+        recorder.fusing.let_go_before(&tile);
         self.keep_short(&mut recorder);
         self.close_chain_of(&mut recorder, &tile);
         let mut place = Place::default();
