@@ -133,6 +133,8 @@ pub struct Steps {
     pub offsets: Vec<[i64; 3]>,
     /// How many offsets a cell reads.
     pub read: usize,
+    /// Which components it reads at each of these, as bits; all, of cells that have more than there are bits.
+    pub parts: Vec<u64>,
     /// For each expression that reads it, the number of its offset.
     pub reads: BTreeMap<ExprId, usize>,
     /// Operations on a cell.
@@ -210,16 +212,16 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
     let coordinates = harmless(kernel, analysis)?;
     let of = Reads::of(analysis);
     let (offsets, reads) = (Vec::new(), BTreeMap::new());
-    let (work, others, computes) = (0, 0, false);
+    let (work, others, computes, read, parts, pair) = (0, 0, false, 0, Vec::new(), (out, inp));
     let mut found =
-        Steps { pair: (out, inp), rank, element, scalar, offsets, read: 0, reads, work, others, coordinates, computes };
+        Steps { pair, rank, element, scalar, offsets, read, parts, reads, work, others, coordinates, computes };
     for id in expressions(&kernel.body, &kernel.body.block) {
-        let arg = match &kernel.body[id].kind {
+        let (arg, part) = match &kernel.body[id].kind {
             // An entry that a cell computes would have to be looked up in registers.
             ExprKind::Load { arg, component, .. } if *arg as usize == inp && !component.dynamic.is_empty() => {
                 return None;
             }
-            ExprKind::Load { arg, .. } => *arg as usize,
+            ExprKind::Load { arg, component, .. } => (*arg as usize, component.base),
             ExprKind::Binary(..) | ExprKind::Method(..) | ExprKind::Call(..) | ExprKind::Compare(..) => {
                 // Those of `I64` are mostly those of indexes.
                 found.work += u32::from(kernel.body[id].ty.scalar().is_some_and(|ty| ty != ScalarType::I64));
@@ -239,7 +241,9 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
         let number = known.unwrap_or(found.offsets.len());
         if known.is_none() {
             found.offsets.push(offset);
+            found.parts.push(0);
         }
+        found.parts[number] |= 1_u64.checked_shl(part).unwrap_or(u64::MAX);
         found.reads.insert(id, number);
     }
     let others = kernel.args.iter().enumerate().filter(|(n, arg)| *n != inp && arg.access == Access::Read);
@@ -327,6 +331,34 @@ impl Steps {
         found
     }
 
+    /// Values of a cell that a thread keeps between faces: of each component those of the planes up to the lowest one
+    /// that is read of it, or is kept for others, or for what is beyond faces. Those that stand for cells beyond faces
+    /// are not counted: few blocks have these.
+    pub(crate) fn kept(&self, fused: &Fused) -> u64 {
+        let stream = self.stream(fused);
+        let handed = stream.handed.map(|(_, highest)| highest + 1);
+        let kept = |part: usize| {
+            let bit = 1_u64.checked_shl(part as u32).unwrap_or(u64::MAX);
+            let read = self.offsets.iter().zip(&self.parts).filter(|(_, parts)| **parts & bit != 0);
+            let places = read.flat_map(|(offset, _)| (0..fused.each()).map(|cell| self.place(offset, cell, fused)));
+            let own = places.filter(|place| fused.at_once(place)).map(|place| place.plane);
+            let lowest = own.chain(handed).chain(self.again(fused, stream.lag)).min().unwrap_or(stream.lag);
+            (stream.lag - lowest.min(stream.lag) + 1) as u64
+        };
+        // A value alone is kept as the text has it.
+        if self.components() == 1 { stream.kept() as u64 } else { (0..self.components()).map(kept).sum() }
+    }
+
+    /// The plane that is kept longest for cells beyond faces where memory says what there is.
+    fn again(&self, fused: &Fused, lag: i64) -> Option<i64> {
+        // Beyond such faces each step has what the second before it has.
+        let faces = fused.faces[4 - self.rank..].as_flattened();
+        let memory = fused.depth > 2 && faces.contains(&Face::Memory);
+        // Where that is the same in both arrays, it has what the step before has.
+        let constant = fused.depth > 1 && faces.contains(&Face::Constant);
+        memory.then_some(-lag).or(constant.then_some(0))
+    }
+
     /// The axis of the offsets that a block streams along.
     fn along(&self) -> usize {
         3 - self.rank
@@ -343,13 +375,7 @@ impl Steps {
         let handed = others.iter().min().copied().zip(highest(&others));
         // What other threads read is kept until it is handed to them.
         let late = handed.map(|(_, highest)| highest + 1);
-        // Beyond faces where memory says what there is each step has what the second before it has.
-        let faces = fused.faces[4 - self.rank..].as_flattened();
-        let memory = fused.depth > 2 && faces.contains(&Face::Memory);
-        // Where that is the same in both arrays, it has what the step before has.
-        let constant = fused.depth > 1 && faces.contains(&Face::Constant);
-        let again = memory.then_some(-lag).or(constant.then_some(0));
-        let lowest = own.into_iter().chain(late).chain(again).min().unwrap_or(lag);
+        let lowest = own.into_iter().chain(late).chain(self.again(fused, lag)).min().unwrap_or(lag);
         Stream { lag, lowest, handed }
     }
 

@@ -177,8 +177,7 @@ const TOGETHER: [Together; 7] = [
     // A table, and its ghosts at corners are of the other end; no pass over blocks has a periodic axis.
     Together { program: "inflow that changes", launches: false, blocks: false },
     Together { program: "moving lid", launches: true, blocks: true },
-    // What a thread would keep of nine components in `f64` has no room in registers, as a model counts them.
-    Together { program: "Zou-He", launches: false, blocks: true },
+    Together { program: "Zou-He", launches: true, blocks: true },
     Together { program: "sponge", launches: true, blocks: true },
     Together { program: "outflow", launches: true, blocks: true },
     // Reads along the face, as far as there are cells.

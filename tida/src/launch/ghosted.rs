@@ -107,6 +107,10 @@ fn made_one(
     let found = made.steps.as_mut().filter(|found| found.pair == steps.pair)?;
     // Few blocks have ghosts near.
     (found.work, found.computes) = (steps.work, true);
+    for (offset, parts) in found.offsets.iter().zip(&mut found.parts) {
+        let known = steps.offsets.iter().zip(&steps.parts).find(|(known, _)| *known == offset);
+        *parts = known.map_or(0, |(_, parts)| *parts);
+    }
     Some(Arc::new(made))
 }
 

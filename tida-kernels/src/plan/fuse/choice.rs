@@ -233,7 +233,8 @@ fn ways(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool)
     let mut found = Vec::new();
     for depth in depths.into_iter().filter(|depth| (2..=MOST[0]).contains(depth)) {
         for shuffled in forms.iter().copied().filter(can_shuffle) {
-            for [x, y] in asked.block.map_or_else(|| blocks(steps.rank, shuffled), |block| vec![block]) {
+            let usual = || blocks(steps.rank, shuffled, steps.components() > 1);
+            for [x, y] in asked.block.map_or_else(usual, |block| vec![block]) {
                 for cells in asked_cells(asked, steps.rank).unwrap_or_else(|| cells(steps.rank, shuffled)) {
                     let fused = Fused {
                         out: steps.pair.0 as u8,
@@ -262,9 +263,10 @@ fn ways(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool)
 /// Bytes of values that threads of a warp can tell each other, and that copies which no thread waits for bring.
 const SHUFFLED: [usize; 2] = [4, 8];
 
-/// Blocks that are worth a try.
-fn blocks(rank: usize, shuffled: bool) -> Vec<[u32; 2]> {
+/// Blocks that are worth a try; of cells of several components, small ones too, which share little.
+fn blocks(rank: usize, shuffled: bool, several: bool) -> Vec<[u32; 2]> {
     match (rank, shuffled) {
+        (2, false) if several => vec![[WARP, 1], [64, 1], [128, 1], [256, 1], [512, 1]],
         (2, true) => vec![[WARP, 1], [2 * WARP, 1], [4 * WARP, 1]],
         (2, false) => vec![[64, 1], [128, 1], [256, 1], [512, 1]],
         (_, true) => vec![[WARP, 8], [WARP, 12], [WARP, 16]],
@@ -318,13 +320,13 @@ fn cost(steps: &Steps, target: &Target<'_>, fused: Fused, block: [u32; 3], asked
     let (depth, cells) = (u64::from(fused.depth), fused.each().unsigned_abs());
     let stream = steps.stream(&fused);
     let shared = fused.shared(steps, block);
-    let words = size.div_ceil(4);
+    let (words, value) = (size.div_ceil(4), (size / steps.components().max(1) as u64).div_ceil(4));
     let told = steps.shuffles(&fused);
     // Those of several planes are kept.
     let near: u64 = told.values().filter(|[lo, hi]| lo < hi).map(|[lo, hi]| (hi - lo) as u64).sum();
     let registers = match fused.shuffled {
         true => words * (depth * (cells * (stream.kept() as u64 - 1) + near) + 3 * cells) + REGISTERS[3],
-        false => words * (depth * cells * stream.kept() as u64 + 2 * cells) + REGISTERS[2],
+        false => value * depth * cells * steps.kept(&fused) + words * 2 * cells + REGISTERS[2],
     };
     let tiles = fused.blocks(block, 1, target.extent)?;
     let [tile, core] =
