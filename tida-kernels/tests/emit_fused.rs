@@ -3,7 +3,7 @@
 mod emit_support;
 
 use emit_support::compare::{contents, same};
-use emit_support::faces::{face, path};
+use emit_support::faces::{around, each, face};
 use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
 use emit_support::samples::{F32, F64, I32, V3, bind, in_format, typed};
 use emit_support::{nvrtc, pocl, samples};
@@ -33,17 +33,6 @@ fn faces(sides: &[[Face; 2]]) -> Faces {
     let mut faces = Faces::default();
     faces[4 - sides.len()..].copy_from_slice(sides);
     faces
-}
-
-/// Each cell of a box of cells.
-fn each(lo: &[i64], hi: &[i64], mut f: impl FnMut(&[i64])) {
-    let mut at = lo.to_vec();
-    loop {
-        f(&at);
-        let Some(axis) = (0..at.len()).rev().find(|axis| at[*axis] + 1 < hi[*axis]) else { return };
-        at[axis] += 1;
-        at[axis + 1..].copy_from_slice(&lo[axis + 1..]);
-    }
 }
 
 /// The cell that stands for one beyond a face, along an axis of `n` cells; itself where memory says what it is.
@@ -157,6 +146,34 @@ fn captured(kernel: &Kernel, case: &Case, step: u8) -> Vec<Value> {
     values
 }
 
+/// A step of each cell of a box; of a kernel that computes ghosts each cell is told which of them it reads.
+fn one_step(
+    (kernel, fused): (&Kernel, &Fused),
+    values: &[Value],
+    (lo, hi): (&[i64], &[i64]),
+    grids: &mut Grids,
+    label: &str,
+) {
+    let mut run = |values: &[Value], lo: &[i64], hi: &[i64]| {
+        let (_, fault) = run_box(kernel, values, lo, hi, grids, 1_000_000).unwrap();
+        assert!(fault.is_none(), "{label}");
+    };
+    let beyond = fused.beyond(kernel.rank);
+    if beyond.is_empty() {
+        return run(values, lo, hi);
+    }
+    let first = values.len() - beyond.len();
+    each(lo, hi, |at| {
+        let mut values = values.to_vec();
+        for (value, (axis, side, by)) in values[first..].iter_mut().zip(&beyond) {
+            let is = if *side == 0 { at[*axis] - by < lo[*axis] } else { at[*axis] + by >= hi[*axis] };
+            *value = Value::from_bits(ScalarType::Bool, is.into());
+        }
+        let next: Vec<i64> = at.iter().map(|n| n + 1).collect();
+        run(&values, at, &next);
+    });
+}
+
 /// The launch leaves what the interpreter leaves, step by step.
 fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
     let (lo, hi) = &case.launch.whole;
@@ -194,8 +211,7 @@ fn check(kernel: &Kernel, steps: &Steps, case: &Case, label: &str) {
             swap(&mut expected);
             fill(&mut expected, inp, (lo, hi), &fused.faces);
         }
-        let (_, fault) = run_box(kernel, &captured(kernel, case, step), lo, hi, &mut expected, 1_000_000).unwrap();
-        assert!(fault.is_none(), "{label}");
+        one_step((kernel, &fused), &captured(kernel, case, step), (lo, hi), &mut expected, label);
     }
     let source = source(kernel, &case.plan);
     assert!(source.params.contains(&Param::March), "{}", source.text);
@@ -234,7 +250,7 @@ fn fused(steps: &Steps, depth: u8, [y, x]: [u8; 2], faces: Faces) -> Fused {
         held: 1,
         varied: false,
         kernels: 1,
-        computes: false,
+        computes: 0,
     }
 }
 
@@ -517,24 +533,6 @@ fn samples_take_several_steps() {
     }
 }
 
-/// A step that reads all cells around its own.
-fn around(rank: usize, element: ElementType) -> Kernel {
-    let set = |part: usize| {
-        let mut sum = load_part(1, at(), path(element, part));
-        let mut weight = 1;
-        each(&vec![-1; rank], &vec![2; rank], |offset| {
-            weight += 1;
-            let read = load_part(1, at_plus(offset), path(element, part + weight as usize));
-            let one = mul(read, cast(int(weight), ScalarType::F64));
-            sum = add(std::mem::replace(&mut sum, int(0)), one);
-        });
-        store_part(0, at(), path(element, part), None, mul(sum, capture(0)))
-    };
-    let args = [("next", bind(Access::Write, element, rank)), ("u", bind(Access::Read, element, rank))];
-    let body = block((0..element.components()).map(set).collect());
-    typed("around.rs", rank, &args, &[("c", Type::Scalar(ScalarType::F64))], &[], body, vec![], None)
-}
-
 /// Where kernels set ghosts, and what is beyond the other faces.
 struct Set {
     sides: Vec<[Face; 2]>,
@@ -610,24 +608,25 @@ fn ghosts_that_kernels_set_are_computed() {
         let ghosts: Vec<GhostKernel<'_>> = (0..kernels.len()).map(of).collect();
         let made = with_ghosts(&plain, &steps, &ghosts, &case_of.others()).unwrap();
         let label = format!("{:?} far {far} {element}", case_of.sides);
-        let steps = Steps { computes: true, ..fusible(&made, &analyse(&made)).unwrap() };
+        let computes = case_of.set.iter().map(|(axis, high)| 1 << (2 * axis + usize::from(*high))).sum();
+        let steps = Steps { computes, ..fusible(&made, &analyse(&made)).unwrap() };
         let (extent, cells) =
             (if rank == 2 { vec![7, 19] } else { vec![4, 5, 9] }, if rank == 2 { [1, 2] } else { [2, 1] });
-        let fused = Fused { computes: true, ..fused(&steps, 3, cells, faces(&case_of.sides)) };
-        let mut case = case(&made, &steps, &extent, fused, &mut rng);
+        let fused = Fused { computes, ..fused(&steps, 3, cells, faces(&case_of.sides)) };
+        let mut case = case(&made, &steps, &extent, fused.clone(), &mut rng);
         // Where the faces are.
         let (lo, hi) = case.launch.whole.clone();
         let edges = case_of.set.iter().map(|(axis, high)| if *high { hi[*axis] } else { lo[*axis] });
         let edges: Vec<Value> = edges.map(|edge| Value::from_bits(ScalarType::I64, edge as u64)).collect();
         let values = &mut case.launch.captures;
-        let first = values.len() - edges.len() - 1;
-        values.splice(first.., edges.into_iter().chain([Value::from_bits(ScalarType::Bool, 1)]));
+        let first = values.len() - edges.len() - fused.beyond(rank).len();
+        values.splice(first..first + edges.len(), edges);
         let captured = case.launch.captures.clone();
         // One step, against kernels that set ghosts.
         let (mut one, mut other) = (case.launch.grids.clone(), case.launch.grids.clone());
         fill(&mut one, 1, (&lo, &hi), &faces(&case_of.sides));
         case_of.fill(&kernels, &captured[1..=kernels.len()], &mut other, (&lo, &hi));
-        run_box(&made, &captured, &lo, &hi, &mut one, 1_000_000).unwrap();
+        one_step((&made, &fused), &captured, (&lo, &hi), &mut one, &label);
         run_box(&plain, &captured[..1], &lo, &hi, &mut other, 1_000_000).unwrap();
         each(&lo, &hi, |at| {
             for part in 0..element.components() {
@@ -637,8 +636,10 @@ fn ghosts_that_kernels_set_are_computed() {
         });
         // Several, on a device.
         case.plan.block = if rank == 2 { [9, 1, 1] } else { [14, 6, 1] };
-        let cuda = Plan { dialect: Dialect::Cuda, ..case.plan.clone() };
-        nvrtc::compile(&source(&made, &cuda).text);
+        for block in [case.plan.block, if rank == 2 { [64, 1, 1] } else { [32, 8, 1] }] {
+            let cuda = Plan { dialect: Dialect::Cuda, block, ..case.plan.clone() };
+            nvrtc::compile(&source(&made, &cuda).text);
+        }
         check(&made, &steps, &case, &label);
     }
     // A coordinate that a fill would take from elsewhere; a second cell that the step does not reach.

@@ -128,14 +128,18 @@ fn selects(shared: &Shared<'_>, capture: usize) -> bool {
     shared.plan.fused.as_ref().is_some_and(|fused| fused.kernels > 1) && capture + 1 == shared.kernel.captures.len()
 }
 
-/// Whether a captured value says whether ghosts may be near.
-fn tells_near(shared: &Shared<'_>, capture: usize) -> bool {
-    shared.plan.fused.as_ref().is_some_and(|fused| fused.computes) && capture + 1 == shared.kernel.captures.len()
+/// The face that a captured value is of which says whether a cell so far away lies beyond it: its axis, its side and
+/// how far that is.
+fn tells_beyond(shared: &Shared<'_>, capture: usize) -> Option<(usize, usize, i64)> {
+    let (fused, rank) = (shared.plan.fused.as_ref()?, shared.kernel.rank);
+    let all = fused.beyond(rank);
+    let first = shared.kernel.captures.len().checked_sub(all.len())?;
+    all.get(capture.checked_sub(first)?).copied()
 }
 
 /// Whether the text knows a captured value.
 pub(super) fn is_known(shared: &Shared<'_>, capture: usize) -> bool {
-    selects(shared, capture) || tells_near(shared, capture)
+    selects(shared, capture) || tells_beyond(shared, capture).is_some()
 }
 
 /// The type of a captured value of which each step has its own.
@@ -476,20 +480,35 @@ impl Streams<'_> {
         names.entry(*place).or_insert_with(|| shared.own(&format!("near_{number}"))).clone()
     }
 
-    /// A call of the function of a step, for a cell that reads these values; `near` faces or not.
-    fn call(&self, shared: &mut Shared<'_>, (step, cell): (i64, i64), near: bool, mut given: Vec<String>) -> String {
+    /// A call of the function of a step, for a cell that reads these values; near to faces across these axes alone.
+    fn call(
+        &self,
+        shared: &mut Shared<'_>,
+        (step, cell): (i64, i64),
+        near: &[usize],
+        mut given: Vec<String>,
+    ) -> String {
         if self.placed {
             given.push(shared.own("in0"));
             given.extend((1..self.rank).map(|axis| self.of(shared, "in", axis, cell)));
         }
         given.extend(self.counts.then(|| shared.own(&format!("place_{cell}"))));
         let number = step - 1;
-        given.extend(self.rest.iter().map(|Declared { param, name, .. }| match param {
-            Param::Capture(n) if tells_near(shared, *n as usize) => u8::from(near).to_string(),
-            Param::Capture(n) if selects(shared, *n as usize) => (number % i64::from(self.fused.kernels)).to_string(),
-            Param::Capture(_) if self.fused.varied => format!("{name}.of[{number}]"),
-            _ => name.clone(),
-        }));
+        for Declared { param, name, .. } in &self.rest {
+            let beyond = match param {
+                Param::Capture(n) => tells_beyond(shared, *n as usize),
+                _ => None,
+            };
+            given.push(match (param, beyond) {
+                (_, Some((axis, side, by))) if near.contains(&axis) => self.is_beyond(shared, cell, (axis, side), by),
+                (_, Some(_)) => "0".into(),
+                (Param::Capture(n), _) if selects(shared, *n as usize) => {
+                    (number % i64::from(self.fused.kernels)).to_string()
+                }
+                (Param::Capture(_), _) if self.fused.varied => format!("{name}.of[{number}]"),
+                _ => name.clone(),
+            });
+        }
         format!("{}({})", shared.own("one_step"), given.join(", "))
     }
 
@@ -498,23 +517,22 @@ impl Streams<'_> {
         let (plane, newest) = (shared.own("plane"), shared.own("newest"));
         text.line(format!("const i32 {plane} = {newest} - {};", step * self.stream.lag));
         let mut names = BTreeMap::new();
-        let (mut calls, mut again) = (Vec::new(), Vec::new());
+        let (mut calls, mut again) = (Vec::new(), [Vec::new(), Vec::new()]);
         self.ask(shared, text, step);
         self.counters(shared, text, step);
-        let mirrors = !self.away && self.mirrors(0..self.rank);
+        let mirrors = self.beside_faces(shared);
         for cell in 0..self.cells() {
             let value = shared.own(&format!("value_{cell}"));
             let offsets = &self.steps.offsets[..self.steps.read];
             let places = offsets.iter().map(|offset| self.steps.place(offset, cell, self.fused));
             let given: Vec<String> = places.map(|place| self.read(shared, step, &place, &mut names)).collect();
-            let plain = self.call(shared, (step, cell), false, given);
-            if mirrors {
-                let mirrored = |offset: &[i64; 3]| self.mirrored(shared, (step, cell), (*offset, 0), &mut names);
+            let plain = self.call(shared, (step, cell), &[], given);
+            let head = if mirrors.is_empty() { format!("{} {value}", self.ty) } else { value.clone() };
+            calls.push(format!("{head} = {plain};"));
+            for (calls, (_, axes)) in again.iter_mut().zip(&mirrors) {
+                let mirrored = |offset: &[i64; 3]| self.mirrored(shared, (step, cell), (*offset, 0), axes, &mut names);
                 let given: Vec<String> = offsets.iter().map(mirrored).collect();
-                calls.push(format!("{value} = {plain};"));
-                again.push(format!("{value} = {};", self.call(shared, (step, cell), true, given)));
-            } else {
-                calls.push(format!("{} {value} = {plain};", self.ty));
+                calls.push(format!("{value} = {};", self.call(shared, (step, cell), axes, given)));
             }
         }
         let [x, y, _] = self.block.map(i64::from);
@@ -531,14 +549,16 @@ impl Streams<'_> {
             let (in0, inside) = (shared.own("in0"), self.inside(shared, 0, &plane, false));
             text.line(format!("const i32 {in0} = {inside};"));
         }
-        if mirrors {
+        if mirrors.is_empty() {
+            calls.iter().for_each(|call| text.line(call));
+        } else {
             let values: Vec<String> = (0..self.cells()).map(|cell| shared.own(&format!("value_{cell}"))).collect();
             text.line(format!("{} {};", self.ty, values.join(", ")));
-            let edge = shared.own("edge");
-            text.block(format!("if ({edge})"), |text| again.iter().for_each(|call| text.line(call)));
+            for (number, (calls, (test, _))) in again.into_iter().zip(&mirrors).enumerate() {
+                let head = if number == 0 { format!("if ({test})") } else { format!("else if ({test})") };
+                text.block(head, |text| calls.iter().for_each(|call| text.line(call)));
+            }
             text.block("else", |text| calls.iter().for_each(|call| text.line(call)));
-        } else {
-            calls.iter().for_each(|call| text.line(call));
         }
         if step == self.depth() {
             return self.store(shared, text);
@@ -561,36 +581,36 @@ impl Streams<'_> {
         (!tests.is_empty()).then(|| tests.join(" || "))
     }
 
-    /// Tests of the planes and threads that have cells beyond faces, or next to them; none where all faces wrap.
+    /// Tests of the planes and threads that have cells beyond faces where memory says what there is; none where no face
+    /// is such.
     fn edge(&self, shared: &mut Shared<'_>) -> Vec<String> {
         if self.away {
             return Vec::new();
         }
         let (newest, n0, lag) = (shared.own("newest"), shared.own("n0"), self.stream.lag);
-        let across = (1..self.rank).any(|axis| self.remembers(axis)) || self.mirrors(1..self.rank);
+        let across = (1..self.rank).any(|axis| self.remembers(axis));
         let mut tests: Vec<String> = across.then(|| shared.own("ghosts")).into_iter().collect();
-        let (faces, reach) = (self.faces(0), self.reach(0));
+        let faces = self.faces(0);
         // The last step is the first to come there.
         match faces[0] {
             face if face.is_held() => tests.push(format!("{newest} < {}", (self.depth() - 1) * lag)),
-            face if face.wraps() => {}
-            _ => tests.push(format!("{newest} < {}", self.depth() * lag + reach[0])),
+            _ => {}
         }
         match faces[1] {
             // A plane earlier, since step 1 fetches ahead.
             face if face.is_held() => tests.push(format!("{newest} >= {n0} + {}", lag - 1)),
-            face if face.wraps() => {}
-            _ => tests.push(format!("{newest} >= {n0} + {}", lag - reach[1])),
+            _ => {}
         }
         tests
     }
 
-    /// What a cell reads at an offset, with what stands for cells beyond faces that mirror.
+    /// What a cell reads at an offset, with what stands for cells beyond faces across these axes that mirror.
     fn mirrored(
         &self,
         shared: &mut Shared<'_>,
         (step, cell): (i64, i64),
         (offset, axis): ([i64; 3], usize),
+        axes: &[usize],
         names: &mut BTreeMap<Place, String>,
     ) -> String {
         if axis == self.rank {
@@ -599,11 +619,11 @@ impl Streams<'_> {
         }
         let along = 3 - self.rank + axis;
         let number = if axis == 0 { shared.own("plane") } else { self.of(shared, "t", axis, cell) };
-        let mut text = self.mirrored(shared, (step, cell), (offset, axis + 1), names);
-        for case in instead(self.faces(axis), offset[along]) {
+        let mut text = self.mirrored(shared, (step, cell), (offset, axis + 1), axes, names);
+        for case in instead(self.faces(axis), offset[along]).into_iter().filter(|_| axes.contains(&axis)) {
             let mut other = offset;
             other[along] = case.by;
-            let value = self.mirrored(shared, (step, cell), (other, axis + 1), names);
+            let value = self.mirrored(shared, (step, cell), (other, axis + 1), axes, names);
             let test = match case.upper {
                 true => format!("{number} == {} - {}", shared.own(&format!("n{axis}")), case.from + 1),
                 false => format!("{number} == {}", case.from),

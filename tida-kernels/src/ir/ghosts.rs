@@ -75,7 +75,9 @@ pub fn can_compute(
 ///
 /// Its captured values are its own, then those of the faces; then comes for each face the coordinate of the first cell
 /// beyond it (the lower face: the first one that is not, `i64`), the same for each face that is [`Beside::Negated`] and
-/// then for each that is [`Beside::Fixed`], by axis, and at the end whether any ghost may be near (`bool`).
+/// then for each that is [`Beside::Fixed`], by axis, and at the end, face by face (the first axis first, its low face
+/// first) and cell by cell as far as the step reads that way, whether what is so many cells away lies beyond it
+/// (`bool`).
 pub fn with_ghosts(
     kernel: &Kernel,
     steps: &Steps,
@@ -125,14 +127,21 @@ pub fn with_ghosts(
             }
         }
     }
-    let near = made.captures.len() as u32;
-    made.captures.push(Capture::of_launch("near", Type::Scalar(ScalarType::Bool)));
     let reach = &steps.reach()[4 - steps.rank..];
+    let mut beyond = Vec::new();
+    for side in 0..2 * steps.rank {
+        let is_it = |known: &Known| (known.axis, known.high) == (side / 2, side % 2 == 1);
+        let far = if known.iter().any(is_it) { reach[side / 2][side % 2] } else { 0 };
+        beyond.push(made.captures.len() as u32);
+        let name = |by: u8| format!("beyond{}_{}_{by}", side / 2, side % 2);
+        made.captures.extend((1..=far).map(|by| Capture::of_launch(name(by), Type::Scalar(ScalarType::Bool))));
+    }
     for (id, number) in &steps.reads {
         let offset = &steps.offsets.get(*number)?[3 - steps.rank..];
         let (read, element) = (kernel.body[*id].clone(), &steps.element);
         let (body, captures) = (&mut made.body, &made.captures[..]);
-        Read { body, captures, read, element, faces: &known, others: &beside, reach, offset, near }.replace(*id)?;
+        Read { body, captures, read, element, faces: &known, others: &beside, reach, offset, beyond: &beyond }
+            .replace(*id)?;
     }
     Some(made)
 }
@@ -184,7 +193,9 @@ struct Read<'a> {
     reach: &'a [[u8; 2]],
     /// What it reads, from the cell.
     offset: &'a [i64],
-    near: u32,
+    /// For each face the captured value that says whether the cell next to it that way lies beyond it; those of cells
+    /// further away follow.
+    beyond: &'a [u32],
 }
 
 impl Read<'_> {
@@ -301,14 +312,11 @@ impl Read<'_> {
     fn value(&mut self, offset: &[i64], from: usize) -> Option<ExprId> {
         let found = (from..offset.len()).find_map(|axis| Some((axis, self.face(offset, axis)?)));
         let Some((axis, number)) = found else { return self.load(offset) };
-        let Known { ref captures, function, furthest, high, layers, edge, .. } = self.faces[number];
+        let Known { ref captures, function, furthest, high, layers, .. } = self.faces[number];
         let by = Some(offset[axis]).filter(|by| by.abs() <= layers)?;
-        let (at, edge) = (self.at(offset, axis), self.push(ScalarType::I64, ExprKind::Capture(edge)));
-        let op = if high { CompareOp::Ge } else { CompareOp::Lt };
-        let beyond = self.push(ScalarType::Bool, ExprKind::Compare(op, at, edge));
-        let beyond = self.within_fixed(offset, axis, beyond);
-        let near = self.push(ScalarType::Bool, ExprKind::Capture(self.near));
-        let mut given = vec![self.push(ScalarType::Bool, ExprKind::And(near, beyond))];
+        let first = *self.beyond.get(2 * axis + usize::from(high))?;
+        let beyond = self.push(ScalarType::Bool, ExprKind::Capture(first + by.unsigned_abs() as u32 - 1));
+        let mut given = vec![self.within_fixed(offset, axis, beyond)];
         for far in 1..=furthest {
             let mut inside = offset.to_vec();
             // In place of the ghost itself the first cell is read that it follows from.

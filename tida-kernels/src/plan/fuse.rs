@@ -113,9 +113,9 @@ pub struct Fused {
     /// Alternating kernels, the steps of a [`cycle`](crate::ir::cycle()): its last captured value says which; 1 for
     /// a kernel that repeats.
     pub kernels: u8,
-    /// The last captured value says whether ghosts may be near, which a step computes
-    /// ([`with_ghosts`](crate::ir::with_ghosts)).
-    pub computes: bool,
+    /// The faces beyond which a step computes the ghosts that it reads, as bits: those of axis `n` are `2 n` and
+    /// `2 n + 1`. The last captured values say which of these a cell reads ([`with_ghosts`](crate::ir::with_ghosts)).
+    pub computes: u8,
 }
 
 /// What a kernel reads of the array that it is to continue from.
@@ -144,7 +144,7 @@ pub struct Steps {
     /// Axes whose coordinates are part of what a cell computes, as bits.
     pub coordinates: u8,
     /// See [`Fused::computes`].
-    pub computes: bool,
+    pub computes: u8,
 }
 
 /// The furthest read.
@@ -212,7 +212,7 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
     let coordinates = harmless(kernel, analysis)?;
     let of = Reads::of(analysis);
     let (offsets, reads) = (Vec::new(), BTreeMap::new());
-    let (work, others, computes, read, parts, pair) = (0, 0, false, 0, Vec::new(), (out, inp));
+    let (work, others, computes, read, parts, pair) = (0, 0, 0, 0, Vec::new(), (out, inp));
     let mut found =
         Steps { pair, rank, element, scalar, offsets, read, parts, reads, work, others, coordinates, computes };
     for id in expressions(&kernel.body, &kernel.body.block) {
@@ -450,6 +450,14 @@ impl Fused {
     /// Cells of a thread.
     pub fn each(&self) -> i64 {
         self.cells.map(|n| i64::from(n.max(1))).iter().product()
+    }
+
+    /// Of what a kernel's last captured values say whether it lies beyond a face, one after the other: the axis of the
+    /// kernel, the side, and how many cells away from the cell that way.
+    pub fn beyond(&self, rank: usize) -> Vec<(usize, usize, i64)> {
+        let sides = (0..2 * rank).filter(|side| self.computes >> side & 1 == 1);
+        let reach = |side: usize| i64::from(self.reach[4 - rank + side / 2][side % 2]);
+        sides.flat_map(|side| (1..=reach(side)).map(move |by| (side / 2, side % 2, by))).collect()
     }
 
     /// Whether a thread has what is there without waiting for the block: in its own registers, or in those of its warp.

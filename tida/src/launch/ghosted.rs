@@ -58,7 +58,8 @@ pub(crate) fn ghosted(sweep: &Arc<dyn Launch>, faces: &[Arc<FaceLaunch>], domain
         });
         let edges = edges.chain(others).map(|edge| Value::from_bits(ScalarType::I64, edge as u64));
         list.extend(edges.map(CapturedValue::Scalar));
-        list.push(CapturedValue::Scalar(Value::from_bits(ScalarType::Bool, 1)));
+        // Which ghosts a cell reads the text of steps knows.
+        list.resize(prepared.kernel.captures.len(), CapturedValue::Scalar(Value::from_bits(ScalarType::Bool, 0)));
         (prepared, Captures { list })
     };
     Some(Arc::new(Ghosted { sweep: sweep.clone(), prepared, captures, faces: faces.to_vec(), negated }))
@@ -106,7 +107,10 @@ fn made_one(
     let mut made = Prepared::new(with_ghosts(&of.kernel, steps, &kernels, &others)?).ok()?;
     let found = made.steps.as_mut().filter(|found| found.pair == steps.pair)?;
     // Few blocks have ghosts near.
-    (found.work, found.computes) = (steps.work, true);
+    let set = kernels.iter().map(|face| 2 * face.axis + usize::from(face.high));
+    let others = others.as_flattened().iter().enumerate().filter(|(_, one)| matches!(one, Beside::Negated(_)));
+    let sides: Sides = set.chain(others.map(|(side, _)| side)).collect();
+    (found.work, found.computes) = (steps.work, sides.bits() as u8);
     for (offset, parts) in found.offsets.iter().zip(&mut found.parts) {
         let known = steps.offsets.iter().zip(&steps.parts).find(|(known, _)| *known == offset);
         *parts = known.map_or(0, |(_, parts)| *parts);

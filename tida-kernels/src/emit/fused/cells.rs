@@ -5,7 +5,7 @@ use crate::emit::shared::Shared;
 use crate::emit::text::Text;
 use crate::emit::{COUNTERS, Field};
 use crate::plan::Dialect;
-use crate::plan::fuse::Face;
+use crate::plan::fuse::{Face, WARP};
 
 impl Streams<'_> {
     /// What a thread knows before the first plane.
@@ -190,6 +190,73 @@ impl Streams<'_> {
         }
         if !any.is_empty() {
             text.line(format!("const bool {} = {};", shared.own("ghosts"), any.join(" || ")));
+        }
+        for axis in (1..self.rank).filter(|axis| self.mirrors(*axis..*axis + 1)) {
+            self.beside(shared, text, axis);
+        }
+    }
+
+    /// Whether a thread has cells of the box beside faces across an axis that mirror; or its warp has, where threads
+    /// can ask that, so that none runs two texts.
+    fn beside(&self, shared: &mut Shared<'_>, text: &mut Text, axis: usize) {
+        let n = shared.own(&format!("n{axis}"));
+        let of = |shared: &mut Shared<'_>, number: i64| self.numbered(shared, "t", axis, number);
+        let (first, last) = (of(shared, 0), of(shared, self.along(axis) - 1));
+        let mut any = Vec::new();
+        let ([low, high], faces) = (self.reach(axis), self.faces(axis));
+        if faces[0].mirrors() && low > 0 {
+            any.push(format!("{first} < {low} && {last} >= 0"));
+        }
+        if faces[1].mirrors() && high > 0 {
+            any.push(format!("{last} >= {n} - {high} && {first} < {n}"));
+        }
+        let mut any = any.join(" || ");
+        let threads = self.block.iter().product::<u32>();
+        if shared.dialect() == Dialect::Cuda && threads.is_multiple_of(WARP) {
+            any = format!("__any_sync(0xffffffffu, {any})");
+        }
+        text.line(format!("const bool {} = {any};", shared.own(&format!("beside{axis}"))));
+    }
+
+    /// Texts of their own for cells beside faces that mirror: the test of a thread, and the axes that these faces are
+    /// across. First those of any axis; then, where that saves something, those across the last one alone: in a block
+    /// at such a face each row of threads has one.
+    pub(super) fn beside_faces(&self, shared: &mut Shared<'_>) -> Vec<(String, Vec<usize>)> {
+        let all: Vec<usize> = (0..self.rank).filter(|axis| !self.away && self.mirrors(*axis..*axis + 1)).collect();
+        let Some((last, others)) =
+            all.split_last().filter(|(last, others)| **last + 1 == self.rank && !others.is_empty())
+        else {
+            let test = all.iter().flat_map(|axis| self.is_beside(shared, *axis)).collect::<Vec<_>>().join(" || ");
+            return if all.is_empty() { Vec::new() } else { vec![(test, all)] };
+        };
+        let others = others.iter().flat_map(|axis| self.is_beside(shared, *axis)).collect::<Vec<_>>().join(" || ");
+        let last = self.is_beside(shared, *last).join(" || ");
+        vec![(others, all.clone()), (last, vec![self.rank - 1])]
+    }
+
+    /// Tests of threads that have cells beside faces across an axis that mirror.
+    fn is_beside(&self, shared: &mut Shared<'_>, axis: usize) -> Vec<String> {
+        if axis > 0 {
+            return vec![shared.own(&format!("beside{axis}"))];
+        }
+        let (plane, n0, [low, high]) = (shared.own("plane"), shared.own("n0"), self.reach(0));
+        let [below, above] = self.faces(0).map(Face::mirrors);
+        let low = (below && low > 0).then(|| format!("{plane} < {low}"));
+        low.into_iter().chain((above && high > 0).then(|| format!("{plane} >= {n0} - {high}"))).collect()
+    }
+
+    /// Whether what is so many cells away from a cell, towards a face, lies beyond that.
+    pub(super) fn is_beyond(
+        &self,
+        shared: &mut Shared<'_>,
+        cell: i64,
+        (axis, side): (usize, usize),
+        by: i64,
+    ) -> String {
+        let number = if axis == 0 { shared.own("plane") } else { self.of(shared, "t", axis, cell) };
+        match side {
+            0 => format!("{number} < {by}"),
+            _ => format!("{number} >= {} - {by}", shared.own(&format!("n{axis}"))),
         }
     }
 
