@@ -12,8 +12,10 @@
 //! `cuda:0,1@8` places have 8 planes of their neighbours as cells (`TileArrayBuilder::overlap`), and steps may fuse. The
 //! third one lists cells along each axis of a place; with `=512` it is so many in all, on one place or several. Values
 //! are compared before anything is timed. `TIDA_PLACES_ROOM=0.25` gives places room for such a part of the two arrays
-//! of heat, which then stream; reactions are left out.
+//! of heat, which then stream; reactions are left out. `TIDA_PLACES_TIMELINE=FOLDER` writes what ran when of each
+//! device and size into a file there, in the JSON format of Chrome's tracer; times are then somewhat longer.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -76,6 +78,10 @@ fn seen(acc: &TileAcc, overlap: usize) -> tida::Result<Vec<u64>> {
     Ok(all.into_iter().map(f64::to_bits).collect())
 }
 
+/// Steps before any is timed. As those that are timed they divide by 3, 4, 6 and 12: planes are given at the same steps
+/// of each run.
+const WARM_UP: usize = 12;
+
 /// Steps that are timed of arrays that stream, in one run: they divide by 32, 64 and 96.
 const STREAMED: u32 = 192;
 
@@ -85,11 +91,11 @@ fn seconds(
     (cells, streams): (usize, bool),
     mut step: impl FnMut() -> tida::Result<()>,
 ) -> tida::Result<f64> {
-    (0..10).try_for_each(|_| step())?;
+    (0..WARM_UP).try_for_each(|_| step())?;
     while acc.warm_up()? > 0 {
-        (0..10).try_for_each(|_| step())?;
+        (0..WARM_UP).try_for_each(|_| step())?;
     }
-    let steps = (1u64 << 33 >> cells.ilog2()).clamp(50, 1000) as u32;
+    let steps = (1u64 << 33 >> cells.ilog2()).clamp(192, 1000).next_multiple_of(48) as u32;
     let steps = if streams { STREAMED } else { steps };
     let mut best = f64::INFINITY;
     for _ in 0..if streams { 1 } else { 3 } {
@@ -110,10 +116,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let edges = std::env::var("TIDA_PLACES_EDGES").ok().and_then(|bytes| bytes.parse().ok());
     // Room for such a part of both arrays of heat, on all places together.
     let room = std::env::var("TIDA_PLACES_ROOM").ok().and_then(|part| part.parse::<f64>().ok());
+    let folder = std::env::var_os("TIDA_PLACES_TIMELINE").map(PathBuf::from);
     let accelerator = |names: &str, of: Option<(usize, usize)>| {
         let (names, overlap) = devices_of(names);
         let fuse = if overlap.is_some() { Fuse::Auto } else { Fuse::Off };
-        let mut builder = TileAcc::builder().devices([names]).fuse(fuse);
+        let mut builder = TileAcc::builder().devices([names]).fuse(fuse).timeline(folder.is_some() && of.is_some());
         if let Some(((bytes, places), part)) = of.zip(room) {
             builder = builder.memory_limit((bytes as f64 * part) as u64 / places as u64);
         }
@@ -128,6 +135,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             return Err(format!("{names} gives other bits than {}", devices[0]).into());
         }
     }
+    let mut number = 0;
     for size in sizes.split(',') {
         let (in_all, size) = size.strip_prefix('=').map_or((false, size), |size| (true, size));
         let size: usize = size.parse()?;
@@ -165,6 +173,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let mut u = field(&acc, cells, overlap)?;
             let mut next = u.like()?;
             said("heat", 0, seconds(&acc, (each, room.is_some()), || heat::step(&mut u, &mut next))?);
+            if let Some(folder) = &folder {
+                acc.timeline()?.write_chrome(folder.join(format!("{number}.json")))?;
+                number += 1;
+            }
             if room.is_some() {
                 acc.streamed().iter().rev().take(2).for_each(|pass| println!("    {pass}"));
                 continue;
