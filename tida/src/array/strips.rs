@@ -19,7 +19,7 @@ pub(super) use ranks::not_given;
 use crate::acc::TileAcc;
 use crate::backend::Memory;
 use crate::error::{Error, ErrorKind};
-use crate::grid::narrow;
+use crate::grid::{GridBox, narrow};
 use crate::memory::ghosts::borders::{StripFault, strips};
 use crate::memory::ghosts::device::DeviceCopies;
 use crate::memory::layout::{Kinds, Layout};
@@ -274,9 +274,10 @@ impl Route {
                 planes.sort_unstable();
                 planes.dedup();
                 let depth = planes.iter().map(|(lo, hi)| hi - lo).max().unwrap_or(0);
-                let (held, sides) = ((giver.held.lo[0], giver.held.hi[0]), giver.borders[0]);
+                let planes_of = |all: &GridBox<D>| (all.lo[0], all.hi[0]);
+                let (held, owned, sides) = (planes_of(&giver.held), planes_of(&giver.owned), giver.borders[0]);
                 let strips = Of {
-                    borders: Borders { axis, held, sides, depth },
+                    borders: Borders { axis, held, owned, sides, depth },
                     boxes: StripsOf { given: given.as_slice().into(), taken: taken.as_slice().into(), planes },
                     gives_ghosts: given.iter().any(is_ghost),
                     given: packed(&giver.element, &given),

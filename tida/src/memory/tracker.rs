@@ -407,6 +407,19 @@ impl Tracker {
         }
     }
 
+    /// Whether a box is all cells of the array, of one region.
+    pub(crate) fn is_all(&self, cells: Option<GridBox<4>>) -> bool {
+        let regions = self.regional().map_or(&[][..], |regional| &regional.layout.regions);
+        matches!((regions, cells), ([all], Some(cells)) if cells.contains_box(&all.valid))
+    }
+
+    /// Whether all that touches it and has not finished is a part of this chain, or of one before.
+    pub(crate) fn is_of_chain(&self, number: u64) -> bool {
+        let regions = self.lock();
+        let mut entries = regions.iter().flat_map(|r| r.writers.iter().chain(&r.readers));
+        entries.all(|e| e.node.chain.is_some_and(|chain| chain <= number) || e.node.is_finished())
+    }
+
     /// The first failure that a read of a region would see. All nodes have finished.
     pub(crate) fn failure(&self, region: Option<usize>) -> Option<Error> {
         let regions = self.lock();

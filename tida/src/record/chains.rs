@@ -17,7 +17,7 @@ use crate::memory::backing::Backing;
 use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::Planar;
 use crate::memory::node::{DeviceWork, Next, Node, Work};
-use crate::memory::tracker::{Mode, Side, Touch, Tracker};
+use crate::memory::tracker::{BoxTouch, Mode, Side, Touch, Tracker};
 use crate::program::place::{Kind, of_fill};
 use crate::run::batch::Batches;
 use crate::run::chain::{self, Chain};
@@ -41,6 +41,15 @@ impl OpenChain {
         static CHAINS: AtomicU64 = AtomicU64::new(0);
         let number = CHAINS.fetch_add(1, Ordering::Relaxed);
         OpenChain { number, gate: Gate::new(), chain: Chain { room, kind, ..Chain::default() } }
+    }
+
+    /// What it leaves of an array is not needed, if a tile that comes next overwrites all of it, and nobody else has
+    /// asked for it.
+    fn spare(&mut self, touch: &BoxTouch) {
+        let overwritten = touch.read.is_none() && !touch.keeps && !touch.whole && touch.tracker.is_all(touch.write);
+        if overwritten && touch.tracker.is_of_chain(self.number) {
+            self.chain.discard(&touch.tracker);
+        }
     }
 }
 
@@ -97,6 +106,39 @@ impl Recorder {
 }
 
 impl Core {
+    /// The chain takes no more work before strips of these arrays are given, if it works on any. It starts once the
+    /// next tile of its arrays is recorded, which may say that not all of what it leaves is needed; or once anything
+    /// starts what is held back. Who waits does so at all places ([`Core::start_over_strips`]).
+    pub fn hold_chain(self: &Arc<Core>, recorded: &'static Location<'static>, arrays: &[&Arc<Tracker>]) {
+        let ended = Ended::Beside { name: "fill_ghosts", recorded, why: "gives places what they have of its arrays" };
+        let mut recorder = lock(&self.recorder);
+        recorder.count += 1;
+        self.close_all(&mut recorder);
+        if recorder.chain_of(arrays.iter().copied()).is_none() {
+            return;
+        }
+        self.start_closed(&mut recorder);
+        self.start_held(&mut recorder, true);
+        let closed = recorder.chain.take();
+        recorder.closed = closed.map(|open| OpenChain { chain: Chain { ended: Some(ended), ..open.chain }, ..open });
+    }
+
+    /// Starts the chain that takes no more work: it runs when its turn comes.
+    pub(super) fn start_closed(self: &Arc<Core>, recorder: &mut Recorder) {
+        let ready = recorder.closed.take().and_then(|OpenChain { gate, chain, .. }| gate.close(chain));
+        ready.into_iter().for_each(|ready| self.start_chain(ready));
+    }
+
+    /// Starts it if a tile touches its arrays: what the tile overwrites does not come to the host.
+    fn start_before(self: &Arc<Core>, recorder: &mut Recorder, tile: &TileWork<'_>) {
+        let touches = || tile.touches.iter();
+        let Some(closed) = &mut recorder.closed else { return };
+        if touches().any(|touch| closed.chain.holds(&touch.tracker)) {
+            touches().for_each(|touch| closed.spare(touch));
+            self.start_closed(recorder);
+        }
+    }
+
     /// The chain that a sweep is to be a part of, if its arrays do not stay on the device as a whole, or in the host's
     /// caches. A sweep that is of no chain ends the one that it conflicts with.
     pub(super) fn chain_for(
@@ -108,6 +150,7 @@ impl Core {
         if let Some(why) = recorder.chain.as_ref().and_then(|open| open.chain.clash(tile.touches)) {
             self.close_chain(recorder, tile.ends(why));
         }
+        self.start_before(recorder, tile);
         let held = recorder.chain_of(tile.touches.iter().map(|touch| &touch.tracker)).map(|open| open.chain.kind);
         let joins = match &self.device {
             Some(_) => place.streams.or(held.filter(|kind| {

@@ -35,6 +35,7 @@ impl Core {
     /// back.
     pub(super) fn close_chain(self: &Arc<Core>, recorder: &mut Recorder, ended: Ended) {
         recorder.batch.ends_by(ended);
+        self.start_closed(recorder);
         self.close_all(recorder);
         self.start_held(recorder, true);
         self.end_batch(recorder, ended);
@@ -76,7 +77,7 @@ impl Core {
     pub(super) fn close(self: &Arc<Core>, sweep: Box<OpenSweep>, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
         let sweep = *sweep;
         if sweep.is_held_back() {
-            return fusing.held.push(HeldNode { node: sweep.node, op: Op::Sweep(Arc::new(sweep.work)) });
+            return fusing.held.push(HeldNode::new(sweep.node, Some(Op::Sweep(Arc::new(sweep.work)))));
         }
         let whole = sweep.ends.is_none() && sweep.pace.is_none() && sweep.work.faces.is_empty();
         let edges = if self.rules.is_place && sweep.node.on_device && whole { self.edges(&sweep) } else { None };

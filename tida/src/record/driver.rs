@@ -86,6 +86,8 @@ pub(super) struct Parted {
     pub sides: Borders,
     /// Among places: the arrays of which strips were given, and where.
     pub given: Mutex<Vec<(Weak<Tracker>, StripBorders)>>,
+    /// All places of the accelerator in this process, if it has several.
+    pub places: OnceLock<Vec<Weak<Core>>>,
 }
 
 /// Threads that run recorded work.
@@ -108,6 +110,8 @@ pub(super) struct Recorder {
     pub open: OpenSweeps,
     /// The chain that still takes work.
     pub chain: Option<OpenChain>,
+    /// One that takes no more work, before strips are given; nothing was recorded since that touches its arrays.
+    pub closed: Option<OpenChain>,
     /// Sweeps that are held back until several may run as one launch.
     pub fusing: Fusing,
     /// What is held back because the program repeats itself.
@@ -170,7 +174,7 @@ impl Core {
             recorder: Mutex::default(),
             recorded: Condvar::new(),
             chains: Mutex::default(),
-            parted: Parted { sides: Borders::new(rules.share), given: Mutex::default() },
+            parted: Parted { sides: Borders::new(rules.share), given: Mutex::default(), places: OnceLock::new() },
             unfinished: Unfinished::new(rules.look_ahead),
             failures: Mutex::default(),
             rules,
@@ -193,6 +197,14 @@ impl Core {
             thread("tida-strips", Box::new(move || serve(&handed, looks, Handing::finish)))?;
         }
         Ok(core)
+    }
+
+    /// Tells each of several places of the others.
+    pub fn are_beside(places: &[&Arc<Core>]) {
+        for core in places {
+            // Nobody else says so.
+            let _ = core.parted.places.set(places.iter().copied().map(Arc::downgrade).collect());
+        }
     }
 
     /// See [`crate::TileAcc::install_user`].
@@ -222,6 +234,7 @@ impl Core {
             }
             if recorder.open.is_empty()
                 && recorder.chain.is_none()
+                && recorder.closed.is_none()
                 && recorder.fusing.is_empty()
                 && recorder.rounds.is_empty()
             {

@@ -7,6 +7,10 @@
 //! between to themselves (`launch/fused.rs`). The last step that is held runs by itself, so that both arrays are as
 //! the program left them.
 //!
+//! What places give one another between two steps is held back with them: no launch goes over it, but the step after it
+//! counts as one that follows. Strips of one place so wait for steps that another one holds back. So whoever waits
+//! starts what is held back before strips at all places ([`Core::start_over_strips`]).
+//!
 //! Nodes stay what they were: the node of the first step does the launch, those of the others end with it
 //! ([`Work::Within`]).
 
@@ -15,10 +19,11 @@ use std::sync::{Arc, Weak};
 
 use tida_kernels::plan::fuse::Asked;
 
-use super::driver::{Core, Recorder};
+use super::driver::{Core, Recorder, lock};
 use super::faces::negated_of;
-use super::in_core::{in_core, together};
+use super::in_core::{Label, Several, in_core, together};
 use super::recording::{GiveLaunch, TileWork};
+use super::strips::Borders;
 use super::sweep::{LoopAsked, SweepKey};
 use crate::grid::GridBox;
 use crate::grid::boxes::union;
@@ -28,7 +33,7 @@ use crate::launch::ghosted::ghosted;
 use crate::launch::quoted::KernelId;
 use crate::launch::step::{Fusible, Launch, Together};
 use crate::memory::ghosts::owed::filling;
-use crate::memory::node::{Node, Work};
+use crate::memory::node::{Node, SplitWork, Work};
 use crate::memory::tracker::{BoxTouch, Mode, Touch, Tracker, distinct};
 use crate::program::fuse::{Cycle, Pair};
 use crate::program::place::Kind;
@@ -113,7 +118,21 @@ type Around = Option<(i64, i64)>;
 /// A node that is held back.
 pub(super) struct HeldNode {
     pub node: Arc<Node>,
-    pub op: Op,
+    /// What it does; none if it gives or takes strips.
+    pub op: Option<Op>,
+    /// Strips of what it leaves are given next, from these borders.
+    gives: Option<Borders>,
+}
+
+impl HeldNode {
+    pub fn new(node: Arc<Node>, op: Option<Op>) -> HeldNode {
+        HeldNode { node, op, gives: None }
+    }
+
+    /// Whether it is a kernel that sets ghosts between steps.
+    fn sets_ghosts(&self) -> bool {
+        self.op.as_ref().is_some_and(Op::sets_ghosts)
+    }
 }
 
 /// Whether all that work reads of arrays that do not alternate is read by `first` too, which may then do its work.
@@ -139,7 +158,27 @@ impl Fusing {
 
     /// Whether something that is held back touches one of these arrays.
     pub fn holds<'a>(&self, mut trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> bool {
-        !self.held.is_empty() && trackers.any(|tracker| self.held.iter().any(|held| held.op.touches(tracker)))
+        !self.held.is_empty()
+            && trackers
+                .any(|tracker| self.held.iter().filter_map(|held| held.op.as_ref()).any(|op| op.touches(tracker)))
+    }
+
+    /// Whether strips of these arrays may be held back with their steps: the last one writes the only array, and
+    /// the next one may overwrite the other.
+    pub fn may_hold_strips(&self, arrays: &[&Arc<Tracker>]) -> bool {
+        let last = self.held.iter().rev().filter_map(|held| held.op.as_ref()?.kernel()).find_map(|sweep| sweep.turn);
+        let ([array], Some(pair)) = (arrays, last) else { return false };
+        pair.out == identity(array)
+    }
+
+    /// Strips of what the last step leaves are given next, from these borders.
+    pub fn gives(&mut self, borders: &Borders) {
+        self.held.last_mut().into_iter().for_each(|last| last.gives = Some(*borders));
+    }
+
+    /// Whether strips are held back.
+    pub fn holds_strips(&self) -> bool {
+        self.held.iter().any(|held| held.op.is_none())
     }
 
     /// The alternating arrays, if a tile is of a sweep like the last one, or like one of a few before it: it may
@@ -292,6 +331,8 @@ pub(super) struct StepGroup {
     held: usize,
     region: usize,
     together: Together,
+    /// How far they read along each axis, all together.
+    reach: [i64; 4],
     launches: Arc<[Arc<dyn Launch>]>,
     /// The kernels that set ghosts of what the last step leaves run too.
     sets: bool,
@@ -301,6 +342,26 @@ impl StepGroup {
     /// Whether its steps compute ghosts of the array that the first one reads.
     fn computes(&self) -> bool {
         self.launches.first().is_some_and(|launch| !launch.ghosts().is_empty())
+    }
+
+    /// What the node of its first step does: the planes first that are given next, if they are known.
+    fn work(&self, label: Label, first: &Arc<Sweep>, faces: &Arc<[Arc<FaceLaunch>]>, gives: Option<Borders>) -> Work {
+        let split = gives.filter(|_| faces.is_empty()).and_then(|gives| {
+            let (ends, others) = gives.split(&self.together.cells, self.reach[gives.axis])?;
+            let planes = ends.iter().map(|part| (part.lo[gives.axis], part.hi[gives.axis])).collect();
+            Some((ends, planes, others))
+        });
+        let over = |parts: Vec<GridBox<4>>, counts: bool| {
+            let several =
+                Several { region: self.region, together: self.together, launches: self.launches.clone(), counts };
+            together(label, first.clone(), several, parts, faces.clone())
+        };
+        match split {
+            None => Work::Device(over(vec![self.together.cells], true)),
+            Some((ends, planes, others)) => {
+                Work::Split(Box::new(SplitWork { edges: over(ends, false), planes, inside: over(vec![others], true) }))
+            }
+        }
     }
 }
 
@@ -332,15 +393,41 @@ impl Core {
         let held = recorder.fusing.holds([&touch.tracker].into_iter());
         if held {
             let op = Op::Fill { tracker: touch.tracker.clone(), fixed };
-            recorder.fusing.held.push(HeldNode { node: node.clone(), op });
+            recorder.fusing.held.push(HeldNode::new(node.clone(), Some(op)));
         }
         held
+    }
+
+    /// Holds what gives or takes strips of these arrays back, if steps of them are; says whether it did.
+    pub(super) fn hold_strips<'a>(
+        recorder: &mut Recorder,
+        node: &Arc<Node>,
+        arrays: impl Iterator<Item = &'a Arc<Tracker>>,
+    ) -> bool {
+        let held = recorder.fusing.holds(arrays);
+        if held {
+            recorder.fusing.held.push(HeldNode::new(node.clone(), None));
+        }
+        held
+    }
+
+    /// Starts what is held back before strips, at this place and those beside it: some thread is about to wait for a
+    /// node that may come after it.
+    pub(super) fn start_over_strips(&self) {
+        for core in self.parted.places.get().into_iter().flatten().filter_map(Weak::upgrade) {
+            let mut recorder = lock(&core.recorder);
+            core.start_closed(&mut recorder);
+            if recorder.fusing.holds_strips() {
+                core.close_all(&mut recorder);
+                core.start_held(&mut recorder, true);
+            }
+        }
     }
 
     /// Starts what is held back, if it is enough and the device has little else to do; the rest waits for more.
     pub(super) fn keep_fusing(self: &Arc<Core>, recorder: &mut Recorder) {
         let held = recorder.fusing.held.len();
-        let set = recorder.fusing.held.iter().filter(|held| held.op.sets_ghosts()).count();
+        let set = recorder.fusing.held.iter().filter(|held| held.sets_ghosts()).count();
         if held - set < ENOUGH {
             return;
         }
@@ -361,7 +448,7 @@ impl Core {
     /// The same, while more of it may come.
     pub(super) fn start_some(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
         let held = std::mem::take(&mut recorder.fusing.held);
-        let (mut groups, ..) = self.groups(&held.iter().map(|held| &held.op).collect::<Vec<_>>(), all);
+        let (mut groups, ..) = self.groups(&held.iter().map(|held| held.op.as_ref()).collect::<Vec<_>>(), all);
         for number in 1..groups.len() {
             // Steps that follow compute these ghosts, and they are set again after those.
             let follows = groups[number].1.as_ref().is_some_and(|next| next.computes());
@@ -369,7 +456,8 @@ impl Core {
         }
         let started = groups.iter().map(|(count, _)| count).sum::<usize>();
         if let (Some(first), Some(last)) = (held[..started].first(), held[..started].last()) {
-            let of = shares(held[..started].iter().map(|held| &held.op), groups.iter().map(|(count, _)| *count));
+            let ops = held[..started].iter().map(|held| held.op.as_ref());
+            let of = shares(ops, groups.iter().map(|(count, _)| *count));
             recorder.batch.starts(of, [first.node.recorded, last.node.recorded]);
         }
         let mut held = held.into_iter();
@@ -379,9 +467,10 @@ impl Core {
         recorder.fusing.held = held.collect();
     }
 
-    /// What runs together of what is held back: with `all` to the end, else as many steps as run together. How many of
-    /// it each launch has, how many all have, and whether all launches of several steps can be had now.
-    pub(super) fn groups(&self, held: &[&Op], all: bool) -> (Vec<(usize, Option<StepGroup>)>, usize, bool) {
+    /// What runs together of what is held back (none: strips): with `all` to the end, else as many steps as run
+    /// together. How many of it each launch has, how many all have, and whether all launches of several steps can be
+    /// had now.
+    pub(super) fn groups(&self, held: &[Option<&Op>], all: bool) -> (Vec<(usize, Option<StepGroup>)>, usize, bool) {
         let (mut groups, mut first, mut single, mut known) = (Vec::new(), 0, 0, true);
         // While a launch is compiled, none of fewer steps is.
         let mut compiling = 0;
@@ -417,21 +506,30 @@ impl Core {
 
     /// What runs as one launch of what comes first, and whether it could be more if more were there. Also how many of
     /// what comes first run by themselves, if that is all that their steps are good for.
-    fn group(&self, held: &[&Op]) -> (Option<StepGroup>, bool, usize) {
-        let (Some(device), Some(Op::Sweep(first))) = (&self.device, held.first()) else { return (None, false, 1) };
+    fn group(&self, held: &[Option<&Op>]) -> (Option<StepGroup>, bool, usize) {
+        let (Some(device), Some(Some(Op::Sweep(first)))) = (&self.device, held.first()) else {
+            return (None, false, 1);
+        };
         let Some((region, cells)) = one_box(first.boxes()) else { return (None, false, 1) };
-        let within = held.iter().copied().take_while(|op| within(op, first));
+        // Of what comes after strips, the next sweep may be a step that follows, and no more.
+        let strips = held.iter().position(Option::is_none).unwrap_or(held.len());
+        let is_sweep = |op: &Option<&Op>| op.is_some_and(Op::is_sweep);
+        let next = held[strips..].iter().position(is_sweep).map_or(held.len(), |next| strips + next + 1);
+        let ops: Vec<&Op> = held[..next].iter().copied().flatten().collect();
+        let within = ops.iter().copied().take_while(|op| within(op, first));
         let Some(following) = steps(within.map(Some)) else { return (None, false, 1) };
         let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
         let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
         let Some(faces) = following.faces(facts_of, &cells) else { return (None, false, 1) };
         let (steps, more) = following.together(device, (&cells, &faces), (u32::MAX, false));
-        // What comes later is no step after these, if other work is between.
-        let more = more && held[following.held()..].iter().all(|op| matches!(op, Op::Fill { .. }) || op.sets_ghosts());
+        // What comes later is no step after these, if other work is between, or strips and a step.
+        let may_follow = |op: &Option<&Op>| op.is_none_or(|op| matches!(op, Op::Fill { .. }) || op.sets_ghosts());
+        let more = more && following.held() <= strips && held[following.held()..].iter().all(may_follow);
         let together = following.over(steps, cells, i64::MAX, faces);
-        let launches = following.launches(steps);
-        let group = following.first(steps).map(|held| StepGroup { held, region, together, launches, sets: true });
-        let alone = if steps == 1 && !more { following.held() } else { 1 };
+        let (launches, reach) = (following.launches(steps), following.pair().halo.map(|halo| halo * i64::from(steps)));
+        let group = following.first(steps);
+        let group = group.map(|held| StepGroup { held, region, together, reach, launches, sets: true });
+        let alone = if steps == 1 && !more { following.held().min(strips) } else { 1 };
         (group, more, alone)
     }
 
@@ -443,18 +541,24 @@ impl Core {
     /// Starts nodes: as one launch, if they are a group.
     fn start_group(self: &Arc<Core>, held: Vec<HeldNode>, group: Option<StepGroup>) {
         let mut leader: Option<Arc<Node>> = None;
-        let last = held.last().and_then(|held| held.op.kernel()).filter(|_| group.as_ref().is_some_and(|of| of.sets));
+        let last = held
+            .last()
+            .and_then(|held| held.op.as_ref()?.kernel())
+            .filter(|_| group.as_ref().is_some_and(|of| of.sets));
         let faces: Arc<[Arc<FaceLaunch>]> = last.map_or_else(Default::default, |sweep| sweep.faces.as_slice().into());
-        for HeldNode { node, op } in held {
+        let gives = held.last().and_then(|held| held.gives);
+        for HeldNode { node, op, .. } in held {
             match (op, &group, &leader) {
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
-                (Op::Sweep(sweep), Some(group), None) => {
-                    let several = (group.region, group.together, group.launches.clone());
-                    let work = together((node.name, node.recorded), sweep, several, faces.clone());
-                    node.set_work(Work::Device(work));
+                (Some(Op::Sweep(sweep)), Some(group), None) => {
+                    let bytes = sweep.arrays.iter().map(|array| array.tracker.storage().device_bytes() as u64);
+                    let gives = gives.filter(|_| bytes.sum::<u64>() >= self.rules.edges_from);
+                    node.set_work(group.work((node.name, node.recorded), &sweep, &faces, gives));
                     leader = Some(node.clone());
                 }
-                (op, ..) => node.set_work(Work::Device(in_core((node.name, node.recorded), op))),
+                (Some(op), ..) => node.set_work(Work::Device(in_core((node.name, node.recorded), op))),
+                // It has its work.
+                (None, ..) => {}
             }
             if node.release() {
                 self.start_node(node);
@@ -464,8 +568,11 @@ impl Core {
 }
 
 /// How many sweeps are among some work, and their launches, of which each does so much of it.
-pub(super) fn shares<'a>(ops: impl Iterator<Item = &'a Op>, launches: impl Iterator<Item = usize>) -> (u64, u64) {
-    let mut ops = ops.map(|op| op.kernel().is_some());
+pub(super) fn shares<'a>(
+    ops: impl Iterator<Item = Option<&'a Op>>,
+    launches: impl Iterator<Item = usize>,
+) -> (u64, u64) {
+    let mut ops = ops.map(|op| op.and_then(Op::kernel).is_some());
     let sweeps = launches.map(|count| ops.by_ref().take(count).filter(|sweep| *sweep).count() as u64);
     sweeps.filter(|sweeps| *sweeps > 0).fold((0, 0), |(all, launches), sweeps| (all + sweeps, launches + 1))
 }

@@ -20,8 +20,16 @@ use crate::run::op::{Edges, Op, Sweep};
 /// The name of recorded work, and the line that recorded it.
 pub(super) type Label = (&'static str, &'static Location<'static>);
 
-/// Steps that run as one launch: from which region on, how, and what each of them launches.
-pub(super) type Several = (usize, Together, Arc<[Arc<dyn Launch>]>);
+/// Steps that run as one launch.
+pub(super) struct Several {
+    /// From which region on.
+    pub region: usize,
+    pub together: Together,
+    /// What each of them launches.
+    pub launches: Arc<[Arc<dyn Launch>]>,
+    /// They are counted as steps that share a launch: once, where parts of their box are done apart.
+    pub counts: bool,
+}
 
 /// Does an operation.
 pub(super) fn in_core(label: Label, op: Op) -> DeviceWork {
@@ -38,20 +46,32 @@ pub(super) fn in_core(label: Label, op: Op) -> DeviceWork {
     }
 }
 
-/// Does several steps as one launch, of which `first` touches what they touch, and then sets these ghosts.
+/// Does several steps as one launch over each of these parts of their box, one by one, and then sets these ghosts.
+/// `first` touches what they all touch.
 pub(super) fn together(
     label: Label,
     first: Arc<Sweep>,
-    (region, together, launches): Several,
+    Several { region, together, launches, counts }: Several,
+    parts: Vec<GridBox<4>>,
     faces: Arc<[Arc<FaceLaunch>]>,
 ) -> DeviceWork {
     on_device(label, first, None, move |_, queue| {
-        queue.device.counts.fused(together.steps);
+        if counts {
+            queue.device.counts.fused(together.steps);
+        }
         // SAFETY: the graph keeps all work that conflicts away until these nodes have finished. The box is that of each
-        // of the steps, and the first of them reads all that they read of other arrays.
-        let steps = || unsafe { enqueue_steps(&launches, queue, (region, together.cells), &together) };
+        // of the steps, and the first of them reads all that they read of other arrays. What a part leaves is read by
+        // none of the others.
+        let steps = |part: &GridBox<4>| unsafe { enqueue_steps(&launches, queue, (region, *part), &together) };
+        let mut begun = Vec::with_capacity(parts.len());
+        queue.enqueue(|| {
+            parts.iter().try_for_each(|part| {
+                begun.push(steps(part)?);
+                Ok(())
+            })
+        })?;
         // SAFETY: as above.
-        if faces.is_empty() { steps() } else { unsafe { before_faces(|| Ok(vec![steps()?]), &faces, queue) } }
+        unsafe { before_faces(|| Ok(begun), &faces, queue) }
     })
 }
 

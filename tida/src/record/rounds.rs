@@ -537,7 +537,8 @@ impl Core {
 
     /// The node of what was held back, by itself.
     fn made(self: &Arc<Core>, held: Pending) -> HeldNode {
-        HeldNode { node: self.sure(&held, &touched(&[&held.op])), op: held.op }
+        let node = self.sure(&held, &touched(&[&held.op]));
+        HeldNode::new(node, Some(held.op))
     }
 
     /// A node for this, and perhaps for more that was held back, which touches these. No cell of it can fail.

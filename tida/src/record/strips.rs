@@ -44,8 +44,9 @@ pub(crate) struct Touched<'a> {
 pub(crate) struct Borders {
     /// The first axis, of four.
     pub axis: usize,
-    /// Its planes in the part, and whether there are borders below and above.
+    /// Its planes in the part, those of these that it owns, and whether there are borders below and above.
     pub held: (i64, i64),
+    pub owned: (i64, i64),
     pub sides: [bool; 2],
     /// So many planes are given, at most.
     pub depth: i64,
@@ -60,18 +61,38 @@ impl Borders {
         let apart = hi - lo > depth * (i64::from(below) + i64::from(above));
         apart.then(|| ends.into_iter().flatten().collect())
     }
+
+    /// The boxes of a sweep over these cells at borders whose planes are given, and that of the others. Planes that are
+    /// taken next are in none. Nothing where the others are none, or are nearer to a border than so many planes.
+    pub(super) fn split(&self, cells: &GridBox<4>, reach: i64) -> Option<(Vec<GridBox<4>>, GridBox<4>)> {
+        let (axis, depth, [below, above]) = (self.axis, self.depth, self.sides);
+        let (first, end) = (cells.lo[axis], cells.hi[axis]);
+        let planes = |lo: i64, hi: i64| {
+            let mut part = *cells;
+            (part.lo[axis], part.hi[axis]) = (lo, hi);
+            part
+        };
+        let lo = if below { self.owned.0 + depth } else { first };
+        let hi = if above { self.owned.1 - depth } else { end };
+        let has_all = first <= self.owned.0 && self.owned.1 <= end;
+        (has_all && (below || above) && depth >= reach && lo < hi).then(|| {
+            let ends = [below.then(|| planes(lo - depth, lo)), above.then(|| planes(hi, hi + depth))];
+            (ends.into_iter().flatten().collect(), planes(lo, hi))
+        })
+    }
 }
 
 impl Core {
     /// Closes what is open before strips of these arrays are recorded, and tells sweeps that are still open that the
     /// ghosts of what they write are filled now. Says of each array whether such a sweep writes all its regions on the
-    /// device: that one brings them there. With borders, sweeps that write the arrays later compute the planes first
-    /// that others wait for.
+    /// device: that one brings them there. Sweeps that write the arrays compute the planes at the borders first, for
+    /// which others wait; single sweeps do if no fill keeps the next ones from all cells (`owes`). Steps may be held
+    /// back over the strips if this place `takes` some.
     pub fn close_before_strips(
         self: &Arc<Core>,
         recorded: &'static Location<'static>,
         arrays: &[&Arc<Tracker>],
-        borders: Option<&Borders>,
+        (borders, owes, takes): (Option<&Borders>, bool, bool),
     ) -> Vec<bool> {
         self.wait_for_room();
         let mut recorder = lock(&self.recorder);
@@ -88,11 +109,16 @@ impl Core {
             }));
         }
         self.close_all(&mut recorder);
-        self.are_given(arrays, borders);
+        self.are_given(arrays, borders.filter(|_| owes));
         let trackers = || arrays.iter().copied();
-        if recorder.chain_of(trackers()).is_some() || recorder.fusing.holds(trackers()) {
+        let held = recorder.fusing.holds(trackers());
+        // What is taken says where the steps before it end.
+        let waits = held && takes && recorder.fusing.may_hold_strips(arrays);
+        if recorder.chain_of(trackers()).is_some() || held && !waits {
             let why = "works on its arrays, or needs its results";
             self.close_chain(&mut recorder, Ended::Beside { name: "fill_ghosts", recorded, why });
+        } else if let (true, Some(borders)) = (waits, borders) {
+            recorder.fusing.gives(borders);
         }
         made
     }
@@ -155,6 +181,8 @@ impl Core {
         if let Way::Take(made) = &work.way {
             node.wait_for_message(made);
         }
+        // The arrays of this place.
+        let here = if matches!(work.way, Way::Give) { touched.read } else { touched.written };
         node.set_work(Work::Strips(Box::new(work)));
         self.after_evictions(&node);
         for (tracker, boxes) in touched.written {
@@ -170,8 +198,9 @@ impl Core {
         if let Some(before) = &touched.next_to {
             node.wait_for(before, Need::Order);
         }
+        let held = Core::hold_strips(&mut recorder, &node, here.iter().map(|(tracker, _)| tracker));
         drop(recorder);
-        if node.release() {
+        if !held && node.release() {
             self.start_node(node.clone());
         }
         node

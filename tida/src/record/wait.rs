@@ -121,6 +121,7 @@ impl Core {
             // Only what gives no error comes so far.
             return;
         }
+        self.start_over_strips();
         while self.threads.pool.current_thread_index().is_none() && !done() && self.run_ready() {}
         let _waits = self.device.as_ref().map(|device| Waits::on(&**device.backend()));
         if self.threads.pool.current_thread_index().is_some() {

@@ -11,7 +11,7 @@ use crate::device::core::{DeviceCore, Opened};
 use crate::error::{Error, ErrorKind};
 use crate::memory::transport::{Transport, Within};
 use crate::ranks::World;
-use crate::record::driver::start_threads;
+use crate::record::driver::{Core, start_threads};
 
 /// What a place has together with those beside it.
 pub(super) struct Beside {
@@ -197,6 +197,8 @@ impl TileAccBuilder {
             let simulated = simulated.and_then(|place| Some(place.core().device.as_ref()?.opened().clone()));
             all.push(builder.start(pool.clone().map(|pool| Beside { pool, simulated }))?);
         }
+        let cores: Vec<_> = all.iter().map(TileAcc::core).collect();
+        Core::are_beside(&cores);
         Ok(all)
     }
 

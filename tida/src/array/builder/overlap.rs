@@ -63,7 +63,7 @@ const MOST: usize = 1 << 16;
 const WARM_UPS: usize = 50;
 
 /// Numbers of planes that are worth a try where kernels read so many planes beyond a cell, up to a number: all small
-/// ones, since steps that fuse take one more than a multiple of those of a launch, and then four for each doubling.
+/// ones, since steps that fuse take as many as a launch has, or a multiple, and then four for each doubling.
 pub(super) fn numbers(reach: usize, most: usize) -> Vec<usize> {
     let four = |doubled: u32| (4..8usize).map(move |n| n << doubled);
     let all = [0, 2, 3].into_iter().chain((0..usize::BITS - 3).flat_map(four));

@@ -183,7 +183,7 @@ impl Direct {
     ) -> Vec<Arc<Tracker>> {
         let (mut trackers, mut borders): (Vec<Arc<Tracker>>, Option<Borders>) = (Vec::new(), None);
         // Sweeps compute edges first where no fill keeps the next ones from all cells.
-        let mut owes = true;
+        let (mut owes, mut takes) = (true, false);
         for (strips, tracker, gives) in at_place(arrays, place) {
             if gives {
                 let new = *strips.borders();
@@ -191,12 +191,13 @@ impl Direct {
                 owes &= known.held == new.held && known.sides == new.sides && self.owes(&tracker);
                 borders = Some(Borders { depth: known.depth.max(new.depth), ..new });
             }
+            takes |= !gives;
             if !trackers.iter().any(|known| Arc::ptr_eq(known, &tracker)) {
                 trackers.push(tracker);
             }
         }
         let listed: Vec<&Arc<Tracker>> = trackers.iter().collect();
-        let made = at.core().close_before_strips(recorded, &listed, borders.filter(|_| owes).as_ref());
+        let made = at.core().close_before_strips(recorded, &listed, (borders.as_ref(), owes, takes));
         trackers.into_iter().zip(made).filter(|(_, made)| *made).map(|(tracker, _)| tracker).collect()
     }
 }

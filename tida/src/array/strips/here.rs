@@ -1,5 +1,6 @@
 //! Strips between places of this process whose arrays stream: when the chains of both have ended, what is given and
-//! where it goes to are in the host's memory. It is copied once, by all threads, and no message is made.
+//! where it goes to are in the host's memory. It is copied once, by all threads, and no message is made. The chains
+//! start once the next sweep of each place is recorded: what that overwrites does not come to the host.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -43,6 +44,7 @@ impl<'a> Here<'a> {
                 return true;
             }
             let touched = touches(&give, |s| s.given(), Mode::Read);
+            from.core().hold_chain(recorded, &give.iter().map(|(_, tracker)| tracker).collect::<Vec<_>>());
             let ready = from.record_node("fill_ghosts: give", recorded, &touched, &[], Work::Host(Box::new(|| Ok(()))));
             all.push(Between { from, to, give, take, ready });
             false

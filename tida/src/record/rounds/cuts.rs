@@ -10,7 +10,7 @@ use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{Mode, Tracker};
 use crate::record::driver::Core;
 use crate::record::fuse::shares;
-use crate::record::in_core::{in_core, together};
+use crate::record::in_core::{Several, in_core, together};
 use crate::run::op::Op;
 use crate::run::round::{Piece, RoundArray, Tape};
 
@@ -49,7 +49,7 @@ impl Cut {
     /// whether all launches of several steps can be had now.
     pub fn new(core: &Core, of: Of, pending: &[Pending]) -> Option<(Cut, bool)> {
         let ops: Vec<&Op> = pending.iter().map(|held| &held.op).collect();
-        let (groups, runs, known) = core.groups(&ops, of.2);
+        let (groups, runs, known) = core.groups(&ops.iter().copied().map(Some).collect::<Vec<_>>(), of.2);
         let shape = |(count, group): (usize, Option<_>)| (count, group.map(|group| Core::shape(&group)));
         let plan = Arc::new(groups.into_iter().map(shape).collect());
         let arrays = touched(&ops[..runs]);
@@ -77,7 +77,7 @@ impl Cut {
 
     /// How many sweeps are among what was held back, and their launches.
     pub fn shares(&self, pending: &[Pending]) -> (u64, u64) {
-        let ops = pending.iter().map(|held| &held.op);
+        let ops = pending.iter().map(|held| Some(&held.op));
         shares(ops, self.plan.iter().map(|(count, _)| *count))
     }
 
@@ -149,8 +149,9 @@ fn pieces(pending: Vec<Pending>, plan: &Plan) -> Vec<Piece> {
                 let others = all.by_ref().filter_map(|held| held.op.kernel().map(|sweep| sweep.launch.clone()));
                 let launches = std::iter::once(sweep.launch.clone()).chain(others);
                 let launches = launches.take(several.kernels.max(several.steps as usize)).collect();
-                let work = together((name, recorded), sweep, (*region, *several, launches), Arc::default());
-                (work, Some(several.steps))
+                let (cells, steps) = (vec![several.cells], several.steps);
+                let several = Several { region: *region, together: *several, launches, counts: true };
+                (together((name, recorded), sweep, several, cells, Arc::default()), Some(steps))
             }
             (op, _) => (in_core((name, recorded), op), None),
         };
