@@ -121,7 +121,9 @@ impl Copies {
     pub fn given(&self, call: Option<u64>) {
         self.with(|state| {
             state.ghosts = false;
-            let (made, depth) = (call.map_or_else(other, |call| mixed(&call)), self.planes + i64::from(self.fault));
+            // (Twice, unlike the numbers of `other`.)
+            let made = call.map_or_else(other, |call| mixed(&(call, call)));
+            let depth = self.planes + i64::from(self.fault);
             state.depths = [depth; 2];
             state.edges.iter_mut().flatten().for_each(|edge| *edge = Edge { own: made, copies: made, depth });
         });
