@@ -139,7 +139,7 @@ impl<const D: usize> ActiveBlocks<D> {
 
     /// Number of active blocks, on several ranks of all of them: the same on each. It depends on how the array is cut,
     /// and so on how many ranks there are; [`cells`](Self::cells) does too. Of a mask that is cut
-    /// [between blocks](crate::TileArrayBuilder::cut_at_multiples) they are the same on any number of ranks.
+    /// [between blocks](crate::array::TileArrayBuilder::cut_at_multiples) they are the same on any number of ranks.
     pub fn len(&self) -> usize {
         self.all[0]
     }

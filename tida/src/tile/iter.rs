@@ -171,7 +171,7 @@ impl<const D: usize> TileIter<D> {
 
     /// Grows the tiles at the edges of a region into its ghosts by `cells` cells, as AMReX's `growntilebox` does. More
     /// than the ghost width makes `compute` give an error, and so do arrays that hold planes of other places
-    /// ([`overlap`](crate::TileArrayBuilder::overlap)).
+    /// ([`overlap`](crate::array::TileArrayBuilder::overlap)).
     ///
     /// ```
     /// # use tida::prelude::*;
