@@ -199,7 +199,8 @@ fn steps_that_are_held_over_strips_give_the_bits_of_one_place() {
         let name = format!("sim:{places}");
         let (steps, edges) = (dice.pick(&[1, 3, 3, 3, 5]), dice.pick(&[0, 0, u64::MAX]));
         let builder = || unhurried(&name).fuse(Fuse::Steps(steps)).edges_from(edges);
-        let room = 70 * 8 * 4 * (overlap + 14) as u64;
+        // For about three quarters of both arrays of a place.
+        let room = 640 * 3 * (3 * overlap + 6) as u64 / 2;
         let all = [
             builder(),
             builder().look_ahead(8 + dice.roll(60)),
@@ -216,7 +217,7 @@ fn steps_that_are_held_over_strips_give_the_bits_of_one_place() {
         }
     }
     println!("{fused} fused steps, {passes} passes");
-    assert!(fused > 0);
+    assert!(fused > 0 && passes > 0, "{fused} fused steps, {passes} passes");
 }
 
 /// One sweep of two fields, each of which reads both: so many steps from the same values.
