@@ -1,8 +1,8 @@
 //! Sweeps with an order and sweeps over colours on a device, as a share of the speed of a copy.
 //!
-//! Thomas' algorithm and sums along each axis, of many lines and of few, a scan of one line, red-black relaxation in
-//! two and three axes. Results are compared with those of the CPU on few cells first. Bytes count each array once for
-//! each sweep that touches it: a colour's sweep moves the cells of the other colour too.
+//! Thomas' algorithm and sums along each axis, of many lines and of few, ADI over three axes, a scan of one line,
+//! red-black relaxation in two and three axes. Results are compared with those of the CPU on few cells first. Bytes
+//! count each array once for each sweep that touches it: a colour's sweep moves the cells of the other colour too.
 //!
 //! `TIDA_DEVICE` chooses the device. `-- NAME ..` chooses cases.
 
@@ -52,7 +52,7 @@ type Run = Box<dyn FnMut(bool) -> tida::Result<Vec<f64>>>;
 type Case = (&'static str, fn(&TileAcc, usize) -> tida::Result<(usize, Run)>);
 
 macro_rules! of_type {
-    ($t:ident: $copy:ident $thomas:ident $sums:ident $line:ident $sor:ident $cube:ident) => {
+    ($t:ident: $copy:ident $thomas:ident $adi:ident $sums:ident $line:ident $sor:ident $cube:ident) => {
         fn $copy(acc: &TileAcc, n: usize) -> tida::Result<(usize, Run)> {
             let mut u = TileArray::<$t, 3>::builder([n; 3]).build(acc)?;
             u.fill(|[k, j, i]| random((k * n + j) * n + i) as $t)?;
@@ -103,6 +103,46 @@ macro_rules! of_type {
                 if reads { Ok(x.read_box(x.domain())?.iter().map(|x| f64::from(*x)).collect()) } else { Ok(vec![]) }
             };
             Ok((6 * shape.iter().product::<usize>() * size_of::<$t>(), Box::new(run)))
+        }
+
+        /// A step of heat, implicit along one axis after the other.
+        fn $adi(acc: &TileAcc, n: usize) -> tida::Result<(usize, Run)> {
+            type Array = TileArray<$t, 3>;
+            fn along<const AXIS: usize>(u: &mut Array, c: &mut Array, d: &mut Array) -> tida::Result<()> {
+                let rate: $t = 0.3;
+                sweep_along(
+                    AXIS,
+                    Forward,
+                    u.tiles(),
+                    (&mut *c, &mut *d, &*u),
+                    kernel!(|c, d, u, at| {
+                        let before = at - unit(AXIS);
+                        let scale = 1.0 / (1.0 + 2.0 * rate + rate * c[before]);
+                        c[at] = -rate * scale;
+                        d[at] = scale * (u[at] + rate * d[before]);
+                    }),
+                )?;
+                sweep_along(
+                    AXIS,
+                    Backward,
+                    u.tiles(),
+                    (u, &*c, &*d),
+                    kernel!(|u, c, d, at| u[at] = d[at] - c[at] * u[at + unit(AXIS)]),
+                )
+            }
+            let build = || Array::builder([n; 3]).ghost(1).build(acc);
+            let (mut u, mut c, mut d) = (build()?, build()?, build()?);
+            let noise = noise([n; 3]);
+            u.fill(|at| noise(at) as $t)?;
+            c.fill_value(0.0)?;
+            d.fill_value(0.0)?;
+            let run = move |reads: bool| {
+                along::<0>(&mut u, &mut c, &mut d)?;
+                along::<1>(&mut u, &mut c, &mut d)?;
+                along::<2>(&mut u, &mut c, &mut d)?;
+                if reads { Ok(u.read_box(u.domain())?.iter().map(|x| f64::from(*x)).collect()) } else { Ok(vec![]) }
+            };
+            Ok((18 * n * n * n * size_of::<$t>(), Box::new(run)))
         }
 
         fn $sums<const D: usize, const AXIS: usize>(acc: &TileAcc, shape: [usize; D]) -> tida::Result<(usize, Run)> {
@@ -193,15 +233,16 @@ macro_rules! of_type {
     };
 }
 
-of_type!(f64: copy_f64 thomas_f64 sums_f64 line_f64 sor_f64 cube_f64);
-of_type!(f32: copy_f32 thomas_f32 sums_f32 line_f32 sor_f32 cube_f32);
+of_type!(f64: copy_f64 thomas_f64 adi_f64 sums_f64 line_f64 sor_f64 cube_f64);
+of_type!(f32: copy_f32 thomas_f32 adi_f32 sums_f32 line_f32 sor_f32 cube_f32);
 
 /// The copies come first: the others are shares of the one of their type.
-const CASES: [Case; 32] = [
+const CASES: [Case; 34] = [
     ("copy f64", copy_f64),
     ("thomas f64, axis 0 of 3", |acc, n| thomas_f64::<3, 0>(acc, cube(n), 0)),
     ("thomas f64, axis 1 of 3", |acc, n| thomas_f64::<3, 1>(acc, cube(n), 0)),
     ("thomas f64, axis 2 of 3", |acc, n| thomas_f64::<3, 2>(acc, cube(n), 0)),
+    ("adi f64, 3-D", adi_f64),
     ("sums f64, axis 0 of 3", |acc, n| sums_f64::<3, 0>(acc, cube(n))),
     ("sums f64, axis 1 of 3", |acc, n| sums_f64::<3, 1>(acc, cube(n))),
     ("sums f64, axis 2 of 3", |acc, n| sums_f64::<3, 2>(acc, cube(n))),
@@ -218,6 +259,7 @@ const CASES: [Case; 32] = [
     ("thomas f32, axis 0 of 3", |acc, n| thomas_f32::<3, 0>(acc, cube(n), 0)),
     ("thomas f32, axis 1 of 3", |acc, n| thomas_f32::<3, 1>(acc, cube(n), 0)),
     ("thomas f32, axis 2 of 3", |acc, n| thomas_f32::<3, 2>(acc, cube(n), 0)),
+    ("adi f32, 3-D", adi_f32),
     ("sums f32, axis 0 of 3", |acc, n| sums_f32::<3, 0>(acc, cube(n))),
     ("sums f32, axis 1 of 3", |acc, n| sums_f32::<3, 1>(acc, cube(n))),
     ("sums f32, axis 2 of 3", |acc, n| sums_f32::<3, 2>(acc, cube(n))),

@@ -8,6 +8,7 @@ use emit_support::samples::{F32, F64, V3, bind, typed};
 use emit_support::{nvrtc, pocl};
 use tida_kernels::analysis::analyse;
 use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::emit::scan;
 use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Kernel};
 use tida_kernels::plan::lines::{ahead, chunk, ring};
@@ -185,7 +186,8 @@ fn chunks_have_the_bits_of_the_interpreter() {
             turn += 1;
             let along = Along::new(rank as u32 - 1, backward);
             let kernel = recurrence(rank, along, if turn % 2 == 0 { F32 } else { F64 }, leaves);
-            assert_eq!(chunk(&kernel, &analyse(&kernel), &along), [32, 32]);
+            assert_eq!(chunk(&kernel, &analyse(&kernel), &along, 1 << 20), [32, 32]);
+            assert_eq!(chunk(&kernel, &analyse(&kernel), &along, 1000), [16, 32]);
             let along = Along { rows: 32, columns: 32, ..along };
             assert_eq!(ring(&kernel, &analyse(&kernel), &along, Dialect::OpenCl), 2);
             assert!([8, 16].contains(&ahead(&kernel, &analyse(&kernel), &along, 1 << 20)));
@@ -259,6 +261,15 @@ fn cells_ahead_have_the_bits_of_the_interpreter() {
     });
 }
 
+/// Scans have kernels of their own.
+#[test]
+fn cuda_takes_scans() {
+    for scalar in ScalarType::ALL.iter().filter(|scalar| **scalar != ScalarType::Bool) {
+        nvrtc::compile(&scan::scan_sums(Dialect::Cuda, *scalar).text);
+        nvrtc::compile(&scan::scan_cells(Dialect::Cuda, *scalar).text);
+    }
+}
+
 /// Lines along other axes, of one axis, of elements of several components, and of what is read under a condition alone
 /// go cell by cell.
 #[test]
@@ -266,7 +277,7 @@ fn other_lines_go_cell_by_cell() {
     let of = |rank: usize, axis: u32, element: ElementType| {
         let along = Along::new(axis, false);
         let kernel = recurrence(rank, along, element, None);
-        let [_, columns] = chunk(&kernel, &analyse(&kernel), &along);
+        let [_, columns] = chunk(&kernel, &analyse(&kernel), &along, 1 << 20);
         columns
     };
     assert_eq!([of(3, 1, F64), of(1, 0, F64), of(3, 2, V3), of(3, 2, F64)], [0, 0, 0, 32]);

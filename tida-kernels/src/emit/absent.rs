@@ -36,6 +36,25 @@ pub mod fold {
     }
 }
 
+pub mod scan {
+    //! Instead of the kernels of a scan.
+
+    pub use super::super::sizes::scan::*;
+    use crate::element::ScalarType;
+    use crate::emit::Source;
+    use crate::plan::Dialect;
+
+    /// No text.
+    pub fn scan_sums(_: Dialect, _: ScalarType) -> Source {
+        Source::default()
+    }
+
+    /// No text.
+    pub fn scan_cells(_: Dialect, _: ScalarType) -> Source {
+        Source::default()
+    }
+}
+
 pub mod link {
     //! Instead of what packs for the link.
 

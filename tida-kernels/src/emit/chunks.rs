@@ -247,15 +247,10 @@ impl Chunks {
         });
     }
 
-    /// What threads that compute nothing do meanwhile: they store the chunk before, and fetch the last one that a ring
-    /// has room for. Then the next one is there.
+    /// What threads that compute nothing do meanwhile: they fetch the last chunk that a ring has room for, and store
+    /// the one before. Then the next one is there.
     fn beside(&self, text: &mut Text) {
         let Chunks { chunk, chunks, other, ring, .. } = self;
-        text.block(format!("if ({chunk} > 0)"), |text| {
-            text.line(format!("const i32 {other} = {chunk} - 1;"));
-            self.located(text, other);
-            self.moved(text, true);
-        });
         if self.all.iter().any(|one| one.of.fetched) {
             text.block(format!("if ({chunk} + {} < {chunks})", ring - 1), |text| {
                 text.line(format!("const i32 {other} = {chunk} + {};", ring - 1));
@@ -264,6 +259,11 @@ impl Chunks {
                 self.moved_around(text);
             });
         }
+        text.block(format!("if ({chunk} > 0)"), |text| {
+            text.line(format!("const i32 {other} = {chunk} - 1;"));
+            self.located(text, other);
+            self.moved(text, true);
+        });
         if let Some([ends, waits]) = &self.waits {
             text.line(format!("{ends}();"));
             text.line(format!("{waits}();"));

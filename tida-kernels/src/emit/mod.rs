@@ -63,6 +63,8 @@ mod planes;
 #[cfg(feature = "emit")]
 mod rows;
 #[cfg(feature = "emit")]
+pub mod scan;
+#[cfg(feature = "emit")]
 mod segments;
 #[cfg(feature = "emit")]
 mod shared;
@@ -83,7 +85,7 @@ mod types;
 mod wide;
 
 #[cfg(not(feature = "emit"))]
-pub use absent::{emit, fold, link};
+pub use absent::{emit, fold, link, scan};
 
 #[cfg(feature = "emit")]
 use crate::analysis::Analysis;

@@ -9,6 +9,15 @@ pub mod fold {
     pub const FOLD_GROUPS: u64 = 32;
 }
 
+/// Of scans.
+pub mod scan {
+    /// Threads along x of a block of `scan_sums` and `scan_cells`.
+    pub const THREADS: u32 = 32;
+
+    /// Cells of a row that such a block has.
+    pub const TILE: u32 = THREADS * 64;
+}
+
 /// Of what packs for the link.
 pub mod link {
     /// Threads of a block.

@@ -123,13 +123,16 @@ fn fits(kernel: &Kernel, staged: &[Staged], [rows, columns]: [u32; 2], ring: u32
     pitch(staged, columns) as usize * rows as usize * staged.iter().map(bytes).sum::<usize>() <= SHARED
 }
 
-/// Lines and columns of the chunks in which a kernel's lines go on a GPU; none if they do not.
-pub fn chunk(kernel: &Kernel, analysis: &Analysis, along: &Along) -> [u32; 2] {
+/// Lines and columns of the chunks in which so many lines of a kernel go on a GPU; none if they do not. Few lines have
+/// more blocks.
+pub fn chunk(kernel: &Kernel, analysis: &Analysis, along: &Along, lines: u64) -> [u32; 2] {
     if kernel.rank < 2 || along.axis as usize + 1 != kernel.rank {
         return [0; 2];
     }
     let Some(staged) = staged(kernel, analysis, along) else { return [0; 2] };
-    CHUNKS.into_iter().find(|chunk| fits(kernel, &staged, *chunk, LEAST)).unwrap_or_default()
+    let few = lines < MANY;
+    let mut chunks = CHUNKS.into_iter().filter(|[rows, _]| !few || *rows < LANES);
+    chunks.find(|chunk| fits(kernel, &staged, *chunk, LEAST)).unwrap_or_default()
 }
 
 /// How many of these chunks are fetched before they are computed, with the one that is; the same of the cells ahead.

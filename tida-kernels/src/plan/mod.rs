@@ -178,8 +178,8 @@ pub struct Along {
     /// How many of these chunks are fetched before they are computed, with the one that is; or how many times the cells
     /// ahead. At least two.
     pub ring: u32,
-    /// Cells of a line that a thread computes in registers at once, in a chunk or while the next ones come; 0 if it reads
-    /// each where it needs it.
+    /// Cells of a line that a thread computes in registers at once, in a chunk or while the next ones come; 0 if it
+    /// reads each where it needs it.
     pub ahead: u32,
 }
 

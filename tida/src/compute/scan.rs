@@ -9,14 +9,14 @@
 use std::panic::Location;
 
 use super::args::all;
-use super::groups::compute_groups;
-use super::launch::compute;
+use super::groups::compute_scanned;
 use super::real::Number;
 use super::reduce::Sum;
 use crate::array::{Fillable, TileArray, gathered};
 use crate::error::{Error, ErrorKind};
+use crate::group_kernel;
+use crate::launch::scanned::{Scanned, Sums};
 use crate::sealed::Sealed;
-use crate::{group_kernel, kernel};
 
 /// Cells of a block.
 const BLOCK: usize = 64;
@@ -119,43 +119,48 @@ macro_rules! lines {
                 if self.layout.shape[$last] <= BLOCK || shape[$last] == 0 {
                     return Ok(None);
                 }
-                let mut blocks = TileArray::<T, $d>::builder(shape).build(self.acc())?;
+                let mut blocks = TileArray::<T, $d>::builder(shape).regions([1; $d]).build(self.acc())?;
                 let $first = own.lo[0];
                 for tile in blocks.tiles() {
-                    compute(&tile, (&mut blocks, all(self)), kernel!(T; |blocks, of, $at| {
-                        // Neighbours first: so the last cell of a block adds what lies 1, 2, .. 32 before it.
-                        let mut block = T::lit(0);
-                        for half in 0..2 {
-                            let mut sum = T::lit(0);
-                            for quarter in 0..2 {
-                                let mut part = T::lit(0);
-                                for eighth in 0..2 {
-                                    let from = 64 * $at[$last] + 32 * half + 16 * quarter + 8 * eighth;
-                                    let $by = from;
-                                    let a = of[$end];
-                                    let $by = from + 1;
-                                    let b = of[$end];
-                                    let $by = from + 2;
-                                    let c = of[$end];
-                                    let $by = from + 3;
-                                    let d = of[$end];
-                                    let $by = from + 4;
-                                    let e = of[$end];
-                                    let $by = from + 5;
-                                    let f = of[$end];
-                                    let $by = from + 6;
-                                    let g = of[$end];
-                                    let $by = from + 7;
-                                    let h = of[$end];
-                                    let eight = ((a + b) + (c + d)) + ((e + f) + (g + h));
-                                    part = if eighth == 0 { eight } else { part + eight };
+                    let args = (&mut blocks, all(self));
+                    let scanned = Scanned { axes: $d, first: $first, sums: Sums::OfBlocks };
+                    compute_scanned(&tile, $group, args, group_kernel!(T; |blocks, of, group| {
+                        group.each(|t| {
+                            let $at = t.at();
+                            // Neighbours first: so the last cell of a block adds what lies 1, 2, .. 32 before it.
+                            let mut block = T::lit(0);
+                            for half in 0..2 {
+                                let mut sum = T::lit(0);
+                                for quarter in 0..2 {
+                                    let mut part = T::lit(0);
+                                    for eighth in 0..2 {
+                                        let from = 64 * $at[$last] + 32 * half + 16 * quarter + 8 * eighth;
+                                        let $by = from;
+                                        let a = of[$end];
+                                        let $by = from + 1;
+                                        let b = of[$end];
+                                        let $by = from + 2;
+                                        let c = of[$end];
+                                        let $by = from + 3;
+                                        let d = of[$end];
+                                        let $by = from + 4;
+                                        let e = of[$end];
+                                        let $by = from + 5;
+                                        let f = of[$end];
+                                        let $by = from + 6;
+                                        let g = of[$end];
+                                        let $by = from + 7;
+                                        let h = of[$end];
+                                        let eight = ((a + b) + (c + d)) + ((e + f) + (g + h));
+                                        part = if eighth == 0 { eight } else { part + eight };
+                                    }
+                                    sum = if quarter == 0 { part } else { sum + part };
                                 }
-                                sum = if quarter == 0 { part } else { sum + part };
+                                block = if half == 0 { sum } else { block + sum };
                             }
-                            block = if half == 0 { sum } else { block + sum };
-                        }
-                        blocks[$at] = block;
-                    }))?;
+                            blocks[t.at()] = block;
+                        });
+                    }), scanned)?;
                 }
                 Ok(Some(blocks))
             }
@@ -170,7 +175,8 @@ macro_rules! lines {
                 let own = self.layout.owned;
                 let exclusive = kind == Scan::Exclusive;
                 for tile in self.tiles().within(own.lo, own.hi) {
-                    compute_groups(
+                    let scanned = Scanned { axes: $d, first: $first, sums: Sums::UpTo { exclusive } };
+                    compute_scanned(
                         &tile,
                         $group,
                         (&mut *self, of, all(blocks), all(sums)),
@@ -214,6 +220,7 @@ macro_rules! lines {
                                 to[t.at()] = sum;
                             });
                         }),
+                        scanned,
                     )?;
                 }
                 Ok(())
@@ -271,7 +278,7 @@ where
             // There is nothing before any block.
             let mut shape = own.extent();
             shape[D - 1] = 1;
-            let none = TileArray::builder(shape).build(to.acc())?;
+            let none = TileArray::builder(shape).regions([1; D]).build(to.acc())?;
             (none.like()?, none)
         }
     };
@@ -299,11 +306,13 @@ where
         Ok(values?.concat())
     });
     let all = told(own, call.as_ref().map(|(world, call)| (&**world, *call)))?;
-    let mut blocks = TileArray::<T, D>::builder([all.len().max(1); D]).everywhere().build(to.acc())?;
-    if !all.is_empty() {
-        blocks.write_box(blocks.domain(), &all)?;
-    }
-    let mut before = blocks.like()?;
-    sums(&mut before, Scan::Inclusive, &blocks, recorded)?;
-    to.parts_beside(of).try_for_each(|(to, of)| to.blockwise(kind, of, [&blocks, &before], 0))
+    to.parts_beside(of).try_for_each(|(to, of)| {
+        let mut blocks = TileArray::<T, D>::builder([all.len().max(1); D]).regions([1; D]).build(to.acc())?;
+        if !all.is_empty() {
+            blocks.write_box(blocks.domain(), &all)?;
+        }
+        let mut sums = blocks.like()?;
+        in_lines(&mut sums, Scan::Inclusive, &blocks)?;
+        to.blockwise(kind, of, [&blocks, &sums], 0)
+    })
 }

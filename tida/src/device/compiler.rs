@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use tida_kernels::codec::Codec;
 use tida_kernels::element::ScalarType;
-use tida_kernels::emit::{Source, copies, fold, link};
+use tida_kernels::emit::{Source, copies, fold, link, scan};
 use tida_kernels::plan::{FoldOp, Math, Plan};
 
 use super::core::Opened;
@@ -60,6 +60,10 @@ pub(crate) enum Own {
     FoldValues(ScalarType, FoldOp),
     /// [`fold::fold_tree_twice`].
     FoldTree(ScalarType, FoldOp),
+    /// [`scan::scan_sums`].
+    ScanSums(ScalarType),
+    /// [`scan::scan_cells`].
+    ScanCells(ScalarType),
     /// [`copies::copies`].
     Copies(copies::Kind),
     /// [`link::codes`], to pack or not.
@@ -314,9 +318,12 @@ impl Compiler {
         made(&self.opened.kernels.own, (own, self.math), || {
             let dialect = self.opened.backend().facts().dialect;
             let folds = |source: Source| self.kernel(&source.text, &source.entry, [fold::FOLD_THREADS, 1, 1]);
+            let scans = |source: Source| self.kernel(&source.text, &source.entry, [scan::THREADS, 1, 1]);
             match own {
                 Own::FoldValues(scalar, op) => folds(fold::fold_values(dialect, scalar, op)),
                 Own::FoldTree(scalar, op) => folds(fold::fold_tree_twice(dialect, scalar, op)),
+                Own::ScanSums(scalar) => scans(scan::scan_sums(dialect, scalar)),
+                Own::ScanCells(scalar) => scans(scan::scan_cells(dialect, scalar)),
                 Own::Copies(kind) => {
                     let source = copies::copies(dialect, &kind);
                     self.kernel(&source.text, source.entry, [copies::THREADS, 1, 1])

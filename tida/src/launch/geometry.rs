@@ -18,7 +18,7 @@ pub(super) fn along(Order { axis, backward }: &Order, prepared: &Prepared, lines
     let mut along = Along::new(axis, *backward);
     if let Some((lines, dialect)) = lines {
         let (kernel, analysis) = (&prepared.kernel, &prepared.analysis);
-        [along.rows, along.columns] = lines::chunk(kernel, analysis, &along);
+        [along.rows, along.columns] = lines::chunk(kernel, analysis, &along, lines);
         along.ahead = lines::ahead(kernel, analysis, &along, lines);
         along.ring = lines::ring(kernel, analysis, &along, dialect);
     }

@@ -26,6 +26,7 @@ pub(crate) mod prepare;
 pub(crate) mod quoted;
 pub(crate) mod registers;
 pub(crate) mod rolling;
+pub(crate) mod scanned;
 pub(crate) mod site;
 pub(crate) mod step;
 pub(crate) mod sweep;

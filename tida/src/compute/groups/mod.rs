@@ -28,6 +28,7 @@ use crate::launch::native::NativeForm;
 use crate::launch::needs::{Needs, Unproven};
 use crate::launch::prepare::{Prepared, capture_type};
 use crate::launch::quoted::{KernelId, Quoted};
+use crate::launch::scanned::Scanned;
 use crate::launch::site::Site;
 use crate::launch::step::Launch;
 use crate::launch::sweep::SweepLaunch;
@@ -84,11 +85,34 @@ where
     N: for<'b> Fn(AskGroups<'b, Views<A, Proven, D>, Views<A, Checked, D>, D>) + Send + Sync + 'static,
 {
     let recorded = Location::caller();
-    record(tile, extent, args, kernel).map_err(|e| e.recorded_at(recorded))
+    record(tile, extent, args, kernel, None).map_err(|e| e.recorded_at(recorded))
+}
+
+/// The same of what is a step of a scan: devices have a kernel of their own for it.
+#[track_caller]
+pub(super) fn compute_scanned<const D: usize, A, N>(
+    tile: &Tile<D>,
+    extent: [usize; D],
+    args: A,
+    kernel: N,
+    scanned: Scanned,
+) -> Result<(), Error>
+where
+    A: Args<D>,
+    N: for<'b> Fn(AskGroups<'b, Views<A, Proven, D>, Views<A, Checked, D>, D>) + Send + Sync + 'static,
+{
+    let recorded = Location::caller();
+    record(tile, extent, args, kernel, Some(scanned)).map_err(|e| e.recorded_at(recorded))
 }
 
 #[track_caller]
-fn record<const D: usize, A, N>(tile: &Tile<D>, extent: [usize; D], args: A, kernel: N) -> Result<(), Error>
+fn record<const D: usize, A, N>(
+    tile: &Tile<D>,
+    extent: [usize; D],
+    args: A,
+    kernel: N,
+    scanned: Option<Scanned>,
+) -> Result<(), Error>
 where
     A: Args<D>,
     N: for<'b> Fn(AskGroups<'b, Views<A, Proven, D>, Views<A, Checked, D>, D>) + Send + Sync + 'static,
@@ -163,6 +187,7 @@ where
             extent: extent.map(|n| n as i64),
             prepared: prepared.clone(),
             wholes: Wholes::new(),
+            scanned,
         })
     });
     let side = checked.acc.core().record_tile(work, &|| launch.clone());
@@ -256,6 +281,8 @@ struct Native<H, N, const D: usize> {
     extent: [i64; D],
     prepared: Arc<Prepared>,
     wholes: Wholes,
+    /// The step of a scan that it is.
+    scanned: Option<Scanned>,
 }
 
 impl<H, N, const D: usize> Launch for Native<H, N, D>
@@ -286,6 +313,15 @@ where
     }
 
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
+        if let Some(scanned) = self.scanned.filter(|_| !self.prepared.is_coded) {
+            // SAFETY: the caller's promise, and that of what is a step of a scan.
+            if let Some(held) = unsafe { scanned.enqueue(queue, &self.held.on_device(), boxes)? } {
+                return Ok(Box::new(move || {
+                    drop((held, self));
+                    Ok(())
+                }));
+            }
+        }
         let native: [Arc<dyn Launch>; 1] = [self.clone()];
         let how = SweepLaunch {
             prepared: &self.prepared,
