@@ -302,9 +302,9 @@ impl TileAccBuilder {
         self
     }
 
-    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. With `gpu` they are those
-    /// of a GPU on any OpenCL device. And threads take so many cells along the first axis where a loop does not say. In
-    /// the place of `TIDA_PLAN` and `TIDA_MARCH`.
+    /// Plans go without what is named, in a list such as `no-dim,no-small`: what each is worth. With `gpu` they are
+    /// those of a GPU on any OpenCL device. And threads take so many cells along the first axis where a loop does not
+    /// say. In the place of `TIDA_PLAN` and `TIDA_MARCH`.
     #[doc(hidden)]
     pub fn plan(mut self, without: &str, march: Option<u32>) -> Self {
         self.kernels.without = Some(without.to_owned());
