@@ -16,6 +16,7 @@ pub use self::ranks::Ranks;
 use self::start::{KernelsAsked, On, RoomAsked, RulesAsked};
 use super::describe::Missed;
 use super::{TileAcc, settings};
+use crate::backend::chosen::Opening;
 use crate::backend::cpu::Caches;
 use crate::backend::sim::{self, SimCluster, SimDevice};
 use crate::backend::{cuda, opencl};
@@ -101,7 +102,7 @@ fn open_opencl(any: bool, timeline: bool, choice: &Choice) -> Result<Option<Arc<
     let which = chosen.as_ref().map_or("", |chosen| &chosen.which);
     let Choice { turn, as_gpu, .. } = *choice;
     let name = format!("opencl, any: {any}, with times: {timeline}, turn: {turn}, as a GPU: {as_gpu}, {which}");
-    let asked = opencl::Asked { timed: timeline, as_gpu };
+    let asked = Opening { timed: timeline, as_gpu };
     Opened::find(&name, || opencl::open(any, asked, chosen.as_ref(), turn)).map(Some)
 }
 

@@ -3,6 +3,16 @@
 #[cfg(any(feature = "cuda", feature = "opencl"))]
 use std::fmt::Display;
 
+/// How an OpenCL device is to be opened.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(not(feature = "opencl"), expect(dead_code))]
+pub(crate) struct Opening {
+    /// Its queues take the time of every command: only there do events know theirs.
+    pub timed: bool,
+    /// Kernels are planned as on a GPU, whatever the device is: so the texts of GPUs run on devices such as PoCL's.
+    pub as_gpu: bool,
+}
+
 /// A device that was chosen among several of its kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen<T> {

@@ -98,7 +98,12 @@ fn opencl_device() -> Option<&'static Device> {
             opened(
                 "OpenCL",
                 "TIDA_REQUIRE_OPENCL",
-                opencl::open(true, opencl::Asked::default(), settings::opencl_device(None).as_ref(), 0),
+                opencl::open(
+                    true,
+                    crate::backend::chosen::Opening::default(),
+                    settings::opencl_device(None).as_ref(),
+                    0,
+                ),
             )
         })
         .as_ref()
@@ -321,7 +326,9 @@ fn streams_wait_for_each_other(device: &Device) {
 fn timed_events_say_when(device: &Device) {
     let device = &match device.facts().dialect {
         // Its queues take times, or do not, from the start.
-        Dialect::OpenCl => opencl::open(true, opencl::Asked { timed: true, ..Default::default() }, None, 0).unwrap(),
+        Dialect::OpenCl => {
+            opencl::open(true, crate::backend::chosen::Opening { timed: true, ..Default::default() }, None, 0).unwrap()
+        }
         Dialect::Cuda => device.clone(),
     };
     let kernel = compile(device, affine(device)).unwrap();

@@ -48,13 +48,13 @@ pub(crate) mod opencl {
     //! Instead of `backend/opencl`.
 
     use super::{Arc, Backend, Error, not_built};
-    use crate::backend::chosen::Chosen;
+    use crate::backend::chosen::{Chosen, Opening};
 
     /// # Errors
     /// Always.
     pub(crate) fn open(
         _any: bool,
-        _timed: bool,
+        _: Opening,
         _: Option<&Chosen<String>>,
         _turn: usize,
     ) -> Result<Arc<dyn Backend>, Error> {

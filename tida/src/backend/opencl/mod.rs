@@ -38,17 +38,8 @@ use self::compile::{Compiled, Compiler};
 use self::probe::Device;
 use self::stream::{Downloads, Marker, Queue, wait_for};
 use super::{ALL_STREAMS, Argument, Backend, Code, Event, Facts, Kernel, Memory};
-use crate::backend::chosen::Chosen;
+use crate::backend::chosen::{Chosen, Opening};
 use crate::error::{Error, ErrorKind};
-
-/// How a device is to be opened.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
-    /// Its queues take the time of every command: only there do events know theirs.
-    pub timed: bool,
-    /// Kernels are planned as on a GPU, whatever the device is: so the texts of GPUs run on devices such as PoCL's.
-    pub as_gpu: bool,
-}
 
 /// An OpenCL device: a GPU of any platform; with `any`, else any other device; or the one that was `chosen`. Where none
 /// was and several would do, `turn` goes round them.
@@ -58,7 +49,7 @@ pub(crate) struct Asked {
 /// [`ErrorKind::Argument`]: devices, but not the one that was chosen.
 pub(crate) fn open(
     any: bool,
-    asked: Asked,
+    asked: Opening,
     chosen: Option<&Chosen<String>>,
     turn: usize,
 ) -> Result<Arc<dyn Backend>, Error> {
@@ -137,7 +128,7 @@ struct OpenCl {
 }
 
 impl OpenCl {
-    fn new(device: &'static Device, asked: Asked) -> Result<OpenCl, Error> {
+    fn new(device: &'static Device, asked: Opening) -> Result<OpenCl, Error> {
         let tried = || format!("use the OpenCL device {}", device.facts.name);
         let context = create_context(&[device.id()], ptr::null(), None, ptr::null_mut());
         let context = context.map_err(|code| failed(tried(), code))?;

@@ -7,14 +7,15 @@ use std::thread;
 
 use tida_kernels::plan::Math;
 
-use super::{Asked, open};
+use super::open;
 use crate::acc::settings;
+use crate::backend::chosen::Opening;
 use crate::backend::{ALL_STREAMS, Argument, Backend, COPIES, Code, Event, Kernel, Memory, STREAMS};
 use crate::error::{Error, ErrorKind};
 
 /// Any device; without one, a word about it, or a failure where `TIDA_REQUIRE_OPENCL` is set.
 fn device() -> Option<Arc<dyn Backend>> {
-    match open(true, Asked::default(), None, 0) {
+    match open(true, Opening::default(), None, 0) {
         Ok(device) => Some(device),
         Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("{e}"),
         Err(e) => {
@@ -153,7 +154,7 @@ fn wrong_calls_are_errors() {
     assert!(outside.to_string().contains("set 8 bytes to zero") && outside.found().contains("CL_INVALID_VALUE"));
     let stream = device.record(ALL_STREAMS).unwrap_err();
     assert_eq!(stream.found(), format!("streams 0 to {}", ALL_STREAMS - 1));
-    let other = open(true, Asked::default(), None, 0).unwrap();
+    let other = open(true, Opening::default(), None, 0).unwrap();
     let event = other.record(0).unwrap();
     assert!(device.wait(0, &*event).unwrap_err().found().contains("CL_INVALID_CONTEXT"));
 }
@@ -171,7 +172,7 @@ fn a_block_that_the_kernel_cannot_have_is_an_error() {
 #[test]
 fn memory_that_is_taken_is_not_free() {
     let Some(device) = &device() else { return };
-    let other = open(true, Asked::default(), None, 0).unwrap();
+    let other = open(true, Opening::default(), None, 0).unwrap();
     let bytes = 64 << 20;
     let memory = Memory::new(device, bytes).unwrap();
     // Other tests allocate little beside this one.
@@ -188,7 +189,7 @@ fn memory_that_is_taken_is_not_free() {
 #[test]
 #[ignore = "started by other tests, in an environment of theirs"]
 fn child_opens() {
-    match open(true, Asked::default(), settings::opencl_device(None).as_ref(), 0) {
+    match open(true, Opening::default(), settings::opencl_device(None).as_ref(), 0) {
         Ok(device) => println!("<{}>", device.facts().name),
         Err(e) => println!("<{:?} {e}>", e.kind()),
     }

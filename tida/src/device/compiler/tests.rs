@@ -206,7 +206,7 @@ fn plans_are_tried_once_all_are_compiled() {
 
 #[test]
 fn a_kernel_runs_without_kept_values_until_it_is_known_how_many_it_has_room_for() {
-    let device = match crate::backend::opencl::open(true, crate::backend::opencl::Asked::default(), None, 0) {
+    let device = match crate::backend::opencl::open(true, crate::backend::chosen::Opening::default(), None, 0) {
         Ok(device) => Arc::new(as_gpu::AsGpu::new(device)),
         Err(e) if std::env::var_os("TIDA_REQUIRE_OPENCL").is_some() => panic!("TIDA_REQUIRE_OPENCL is set: {e}"),
         Err(e) => return eprintln!("SKIPPED: {e}"),

@@ -168,7 +168,7 @@ fn valid_in_row<'a, const D: usize>(
 /// A device, if one opens here.
 fn opencl() -> Option<&'static DeviceCore> {
     static DEVICE: OnceLock<Option<DeviceCore>> = OnceLock::new();
-    let open = || match backend::opencl::open(true, backend::opencl::Asked::default(), None, 0) {
+    let open = || match backend::opencl::open(true, backend::chosen::Opening::default(), None, 0) {
         Ok(backend) => Some(DeviceCore::new(
             Arc::new(Opened::new(backend)),
             PlansAsked { math: Math::Exact, ..PlansAsked::default() },
