@@ -54,7 +54,8 @@ fn steps_between_exchanges_run_together() {
             launches.push(stats.launches);
         }
         println!("{planes} planes: launches {launches:?}");
-        // Of eight steps four launches are left, and the fills of ghosts before the others are gone.
-        assert!(launches[1] * 2 < launches[0], "{planes} planes: {launches:?}");
+        // Of eight steps four launches are left, and all fills of ghosts are gone but those that single steps read, and
+        // the last ones.
+        assert!(launches[1] * 7 < launches[0] * 2, "{planes} planes: {launches:?}");
     }
 }

@@ -83,11 +83,10 @@ pub(super) fn operations(
     results: &[Result<(), Error>],
     depth: Option<Depth<'_>>,
 ) -> (Vec<OpWork>, Vec<PlaneOp>) {
-    let (mut works, mut ops) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
     let scale = |array: usize| scales.get(array).copied().unwrap_or(1);
-    let mut add = |work: OpWork, over: usize, op: PlaneOp| {
-        works.push(work);
-        ops.push(op.in_finest(scale(over), scales));
+    let mut add = |work: OpWork, sees: Arrays, over: usize, op: PlaneOp| {
+        all.push((work, sees, op.in_finest(scale(over), scales)));
     };
     // Links before this one are parts of steps that run together.
     let mut next = links.start;
@@ -107,15 +106,15 @@ pub(super) fn operations(
                 });
                 let (over, planes) = (swept.over, swept.planes.clone());
                 match several {
-                    Some(Several { work, links, accesses }) => {
+                    Some(Several { work, links, sees, accesses }) => {
                         next = number + links;
                         let steps = work.sweeps() as usize;
-                        add(work, over, PlaneOp { planes, accesses, steps, scale: 1 });
+                        add(work, sees, over, PlaneOp { planes, accesses, steps, scale: 1 });
                     }
                     None => {
                         let accesses = link.uses.iter().map(|one| access(number, one)).collect();
                         let work = if link.op.fold().is_some() { OpWork::Fold(number) } else { OpWork::Sweep(number) };
-                        add(work, over, PlaneOp { planes, accesses, steps: 1, scale: 1 });
+                        add(work, seen(&link.uses), over, PlaneOp { planes, accesses, steps: 1, scale: 1 });
                     }
                 }
             }
@@ -123,12 +122,40 @@ pub(super) fn operations(
             Some(_) if fills_ring && period.is_none() => {}
             Some((array, _)) => {
                 fills(array, planars[array], fills_ring, |planes, part, accesses| {
-                    add(OpWork::Ghosts(number, array, part), array, PlaneOp { planes, accesses, steps: 0, scale: 1 });
+                    let op = PlaneOp { planes, accesses, steps: 0, scale: 1 };
+                    add(OpWork::Ghosts(number, array, part), Arrays::new(), array, op);
                 });
             }
         }
     }
-    (works, ops)
+    let needed: Vec<bool> = (0..all.len()).map(|number| !is_in_vain(chain, &all, number)).collect();
+    let needed = all.into_iter().zip(needed).filter(|(_, needed)| *needed);
+    needed.map(|((work, _, op), _)| (work, op)).unzip()
+}
+
+/// Numbers of arrays of a chain.
+type Arrays = SmallVec<[usize; 4]>;
+
+/// The arrays whose ghosts a sweep or a reduction has use for, or sets.
+fn seen(uses: &[Use]) -> Arrays {
+    uses.iter().filter(|one| one.sees_ghosts || one.ghosts || one.keeps).map(|one| one.array).collect()
+}
+
+/// Whether an operation fills ghosts that no one sees until they are filled again: steps that run together read cells
+/// in their place.
+fn is_in_vain(chain: &Chain, all: &[(OpWork, Arrays, PlaneOp)], number: usize) -> bool {
+    let OpWork::Ghosts(link, array, _) = all[number].0 else { return false };
+    let sets_fixed = |link: usize| chain.links[link].filled().is_some_and(|(_, fixed)| fixed);
+    for (work, sees, _) in &all[number + 1..] {
+        match work {
+            OpWork::Ghosts(other, of, _) if *of == array && *other != link => {
+                return sets_fixed(*other) || !sets_fixed(link);
+            }
+            _ if sees.contains(&array) => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The planes that the sweep or the reduction of a link goes over.
@@ -214,6 +241,8 @@ struct Several {
     work: OpWork,
     /// The links that they are: their sweeps, and the ghost fills between.
     links: usize,
+    /// The arrays whose ghosts they read.
+    sees: Arrays,
     accesses: SmallVec<[Access; 4]>,
 }
 
@@ -242,7 +271,11 @@ fn several(
     let axis = 4 - planars[out].facts().rank;
     // Nobody has use for what lies beyond a border. As if it was the same in both arrays a launch reads it in the one
     // that it reads anyway; the other one may not be there.
-    let borders = faces[axis].iter_mut().zip(planars[out].regional.borders[axis]);
+    let beyond = planars[out].regional.borders;
+    let is_read = |d: usize, side: usize| faces[d][side].is_held() && pair.halo[d] > 0 && !beyond[d][side];
+    let held = following.computes() || (0..8).any(|face| is_read(face / 2, face % 2));
+    let mut sees: Arrays = if held { smallvec![out, inp] } else { Arrays::new() };
+    let borders = faces[axis].iter_mut().zip(beyond[axis]);
     borders.filter(|(_, border)| *border).for_each(|(face, _)| *face = Face::Constant);
     // What each of the kernels reads of arrays that do not alternate, and how far any of them reads of those that do.
     let mut others: SmallVec<[Use; 4]> = SmallVec::new();
@@ -254,6 +287,7 @@ fn several(
                 (lo, hi) = (read.0.min(lo), read.1.max(hi));
                 continue;
             }
+            sees.extend(seen(std::slice::from_ref(one)));
             match others.iter_mut().find(|known| known.array == one.array) {
                 Some(known) => known.read = known.read.map(|(lo, hi)| (lo.min(read.0), hi.max(read.1))),
                 None => others.push(one.clone()),
@@ -296,7 +330,7 @@ fn several(
         accesses.push(Access { array, read, write: None, scale: 1 });
     }
     let together = following.over(steps, *cells, planes, faces);
-    Some(Several { work: OpWork::Steps(number, together, following.launches(steps)), links, accesses })
+    Some(Several { work: OpWork::Steps(number, together, following.launches(steps)), links, sees, accesses })
 }
 
 /// Whether boxes cover all values of every plane that they touch.
