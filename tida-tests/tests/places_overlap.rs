@@ -30,7 +30,7 @@ fn planes_as_cells_give_the_bits_of_one_place() {
 /// The same where places have room for the regions of a kernel alone: planes stream, and regions where they cannot.
 #[test]
 fn planes_as_cells_stream_with_the_bits_of_one_place() {
-    let (mut passes, mut fused) = (0, 0);
+    let mut passes = 0;
     for seed in 0..4 * programs() {
         let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 78);
         let (places, overlap) = (2 + dice.roll(3), 2 + dice.roll(7));
@@ -44,11 +44,11 @@ fn planes_as_cells_stream_with_the_bits_of_one_place() {
         let acc = builder.memory_limit(3 * region as u64).fuse(Fuse::Steps(3)).build().unwrap();
         let got = steps(&acc, (places, overlap), Dice(program));
         assert!(got == expected, "seed {seed}: {places} places with {overlap} planes give other bits");
-        let stats = acc.stats();
-        (passes, fused) = (passes + stats.passes, fused + stats.fused_steps);
+        passes += acc.stats().passes;
     }
-    println!("{passes} passes, {fused} fused steps");
-    assert!(passes > 100 && fused > 0, "{passes} passes, {fused} fused steps");
+    // Few of these steps share launches, on a fast machine none: that they do is tested in `places_stream` and below.
+    println!("{passes} passes");
+    assert!(passes > 100, "{passes} passes");
 }
 
 /// Accelerators of places whose work starts when it is enough or asked for.
