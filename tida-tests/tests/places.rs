@@ -453,8 +453,6 @@ fn what_is_not_there_is_refused() {
     let tile = v.tiles().next().unwrap();
     refused(compute(&tile, (&mut v, all(&u)), kernel!(|v, u, at| v[at] = u[[0, 0]])).unwrap_err());
     refused(tida::explain((&mut v, all(&u)), kernel!(|v, u, at| v[at] = u[[0, 0]])).unwrap_err());
-    let grown = v.tiles().grown(1).next().unwrap();
-    refused(compute(&grown, &mut v, kernel!(|v, at| v[at] = 1.0)).unwrap_err());
     let faces = TileArray::<f64, 1>::builder([256]).centering([Centering::Face]).build(&acc).unwrap();
     refused(reduce(&faces, Sum, kernel!(|u, at| u[at])).unwrap_err());
     assert_eq!(v.read_box(v.domain()).unwrap(), [0.0; 16 * 64]);
