@@ -11,6 +11,22 @@ pub fn cuts(places: usize, dice: &mut Dice) -> (usize, usize) {
     (regions, 8 * regions + dice.roll(7))
 }
 
+/// A step of heat over a tile.
+///
+/// # Panics
+/// If it cannot be recorded.
+pub fn spread(tile: &Tile<2>, v: &mut TileArray<f64, 2>, u: &TileArray<f64, 2>) {
+    compute(
+        tile,
+        (v, u),
+        kernel!(|v, u, at| {
+            let around = u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]];
+            v[at] = u[at] + 0.1 * (around - 4.0 * u[at]);
+        }),
+    )
+    .unwrap();
+}
+
 /// Steps of several kernels on arrays that have so many planes of their neighbours, with all that may tear these.
 ///
 /// # Panics
@@ -123,17 +139,7 @@ pub fn steps(acc: &TileAcc, (places, overlap): (usize, usize), mut dice: Dice) -
             }
             _ => {
                 u.fill_ghosts().unwrap();
-                for tile in v.tiles() {
-                    compute(
-                        &tile,
-                        (&mut v, &u),
-                        kernel!(|v, u, at| {
-                            let around = u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]];
-                            v[at] = u[at] + 0.1 * (around - 4.0 * u[at]);
-                        }),
-                    )
-                    .unwrap();
-                }
+                v.tiles().for_each(|tile| spread(&tile, &mut v, &u));
                 std::mem::swap(&mut u, &mut v);
             }
         }

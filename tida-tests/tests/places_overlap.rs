@@ -5,7 +5,7 @@ use tida::array::StripFault;
 use tida::prelude::*;
 use tida::{SimDevice, TileAccBuilder, fill_ghosts};
 use tida_tests::on_cpu;
-use tida_tests::overlap::{cuts, heat, steps};
+use tida_tests::overlap::{cuts, heat, spread, steps};
 use tida_tests::several::{Dice, accelerators, bits, everything, step, value};
 
 /// How many random programs: `TIDA_PLACES_PROGRAMS` says more.
@@ -137,18 +137,11 @@ fn held(acc: &TileAcc, (places, overlap): (usize, usize), mut dice: Dice) -> Vec
         for _ in 0..steps {
             u.fill_ghosts().unwrap();
             for tile in v.tiles() {
-                match wide {
-                    true => compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = u[at - [1, 1]] - 0.1 * u[at])),
-                    false => compute(
-                        &tile,
-                        (&mut v, &u),
-                        kernel!(|v, u, at| {
-                            let around = u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]];
-                            v[at] = u[at] + 0.1 * (around - 4.0 * u[at]);
-                        }),
-                    ),
+                if wide {
+                    compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = u[at - [1, 1]] - 0.1 * u[at])).unwrap();
+                } else {
+                    spread(&tile, &mut v, &u);
                 }
-                .unwrap();
             }
             std::mem::swap(&mut u, &mut v);
         }
