@@ -177,3 +177,71 @@ fn nothing_of_what_streams() {
     assert_eq!(acc.batches().iter().map(|batch| batch.sweeps).sum::<u64>(), before);
     assert_eq!(acc.streamed().iter().map(|report| report.sweeps).sum::<u64>(), 4);
 }
+
+/// Why steps that repeat on two arrays run one by one, with the line of the kernel that is the reason.
+#[test]
+fn what_keeps_steps_apart_is_said() {
+    type Step = fn(&mut Array, &mut Array) -> u32;
+    let cases: [(Step, &str); 3] = [
+        (
+            // The face's kernel.
+            |next, u| {
+                u.fill_ghosts().unwrap();
+                fill_ghosts_with((1, Side::Low), &mut *u, kernel!(|u, at| u[at] = u[at + [0, 3]])).unwrap();
+                let line = line!() - 1;
+                for tile in TileIter::new(u) {
+                    compute(&tile, (&mut *next, &*u), kernel!(|next, u, at| next[at] = u[at - [0, 1]] + u[at]))
+                        .unwrap();
+                }
+                line
+            },
+            "nearest two inwards",
+        ),
+        (
+            // The step: how far it reads is known when it runs.
+            |next, u| {
+                u.fill_ghosts().unwrap();
+                let by = 1_i64;
+                for tile in TileIter::new(u) {
+                    compute(&tile, (&mut *next, &*u), kernel!(|next, u, at| next[at] = u[at - [by, 0]])).unwrap();
+                }
+                line!() - 2
+            },
+            "no constant from the cell",
+        ),
+        (
+            // Face and step: corners beyond a face of which nobody knows.
+            |next, u| {
+                u.fill_ghosts().unwrap();
+                fill_ghosts_with((1, Side::Low), &mut *u, kernel!(|u, at| u[at] = at[0] as f64)).unwrap();
+                for tile in TileIter::new(u) {
+                    compute(&tile, (&mut *next, &*u), kernel!(|next, u, at| next[at] = u[at - [1, 1]] + u[at]))
+                        .unwrap();
+                }
+                line!() - 3
+            },
+            "edges or corners",
+        ),
+    ];
+    for (step, words) in cases {
+        let acc = simulated().build().unwrap();
+        let builder = Array::builder([64, 64]).ghost(1).boundary_axis(0, Boundary::Periodic);
+        let mut u = builder.boundary_face(1, Side::Low, Boundary::Open).build(&acc).unwrap();
+        u.fill(|[row, column]| (row * column) as f64).unwrap();
+        let (mut next, mut line) = (u.like().unwrap(), 0);
+        for _ in 0..6 {
+            line = step(&mut next, &mut u);
+            std::mem::swap(&mut next, &mut u);
+        }
+        acc.sync().unwrap();
+        let batch = acc.batches().pop().unwrap();
+        let [why] = &batch.apart[..] else { panic!("one reason, {batch}") };
+        says(why, line, words);
+        assert!(batch.to_string().contains(why), "{batch}");
+    }
+    // What runs together is told of no more.
+    let acc = simulated().build().unwrap();
+    steps(&mut two(&acc), 9);
+    acc.sync().unwrap();
+    assert!(acc.batches().pop().unwrap().apart.is_empty());
+}

@@ -164,7 +164,7 @@ impl<'a> Shared<'a> {
             maps: Vec::new(),
             tagged: Vec::new(),
             fused: plan.fused.as_ref().and_then(|fused| {
-                let steps = steps(kernel, analysis, (fused.out.into(), fused.inp.into()))?;
+                let steps = steps(kernel, analysis, (fused.out.into(), fused.inp.into())).ok()?;
                 Some(steps.between(&fused.faces))
             }),
             unproven: super::group::unproven(kernel, analysis),

@@ -51,11 +51,14 @@ pub enum Beside {
 
 /// Whether ghosts beyond a face that a kernel sets can be computed by those who read them, if `known` are the values
 /// of captured integers and `edge` is the first coordinate beyond the face (the lower one: the first that is not).
+///
+/// # Errors
+/// Why they cannot.
 pub fn can_compute(
     GhostKernel { kernel, analysis, axis, high, layers }: GhostKernel<'_>,
     edge: i64,
     known: &dyn Fn(u32) -> Option<i64>,
-) -> bool {
+) -> Result<(), &'static str> {
     let alike = kernel.args.first().is_some_and(|arg| uniform(&arg.element).is_some());
     let ends = !has_loop(&kernel.body.block) && !kernel.functions.iter().any(|function| has_loop(&function.body.block));
     let tables = kernel.captures.iter().any(|capture| capture.known.is_some());
@@ -65,8 +68,16 @@ pub fn can_compute(
         Inwards::By(_) => layers == 1,
         Inwards::Mirrored(number) => number.is_some() && *number == mirrored,
     };
-    let reads = inwards(kernel, analysis, across, known);
-    alike && ends && !tables && reads.is_some_and(|reads| reads.iter().all(is_there))
+    let far = "it reads other cells than the nearest two inwards of each ghost, or the mirrored one, or other arrays";
+    match inwards(kernel, analysis, across, known) {
+        _ if !alike => Err("the components of a cell are of several types"),
+        _ if !ends => Err("it has a loop that is not written out"),
+        _ if tables => Err("it has a constant table"),
+        None => Err(far),
+        Some(reads) if reads.iter().all(is_there) => Ok(()),
+        Some(_) if layers > 1 => Err("its ghosts of several layers do not follow from the mirrored cells"),
+        Some(_) => Err(far),
+    }
 }
 
 /// A kernel whose steps compute the ghosts beyond these faces of the array that they read, in the order in which their

@@ -15,7 +15,7 @@ use crate::analysis::{Analysis, ArgUse, ArrayAccess, IndexForm};
 use crate::element::{ElementType, ScalarType};
 use crate::ir::{Access, Arg, ExprId, ExprKind, Kernel, StmtKind, has_while, holds};
 
-pub use choice::{Asked, Chosen, LAUNCH, LONGEST, Parts, Target, choose, single, worth_a_trial};
+pub use choice::{Asked, Chosen, LAUNCH, LONGEST, Parts, Target, choose, single, why_none, worth_a_trial};
 
 /// What lies beyond a face of the box that is swept, between steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -156,18 +156,28 @@ const TURNS: i64 = 64;
 /// The steps of a kernel that may run together: it writes one array in every cell and reads around it another one of
 /// the same type, at offsets that are constants. Or it reads but one of that type, at the cell alone: of use between
 /// steps of kernels that read around it.
-pub fn fusible(kernel: &Kernel, analysis: &Analysis) -> Option<Steps> {
+///
+/// # Errors
+/// Why they may not.
+pub fn fusible(kernel: &Kernel, analysis: &Analysis) -> Result<Steps, &'static str> {
     let mut written = (0..kernel.args.len()).filter(|n| kernel.args[*n].access == Access::Write);
-    let out = written.next().filter(|_| written.next().is_none())?;
+    let out = written.next().filter(|_| written.next().is_none()).ok_or("it does not write one array alone")?;
     let like =
         |n: &usize| kernel.args[*n].access == Access::Read && kernel.args[*n].element == kernel.args[out].element;
-    let candidates: Vec<Steps> =
-        (0..kernel.args.len()).filter(like).filter_map(|inp| steps(kernel, analysis, (out, inp))).collect();
+    let mut candidates = Vec::new();
+    let mut why = "it reads no array of the type of the one that it writes";
+    for inp in (0..kernel.args.len()).filter(like) {
+        match steps(kernel, analysis, (out, inp)) {
+            Ok(steps) => candidates.push(steps),
+            Err(found) => why = found,
+        }
+    }
     let wide: Vec<&Steps> = candidates.iter().filter(|steps| steps.reads_around()).collect();
     match (wide.as_slice(), candidates.as_slice()) {
-        ([one], _) => Some((*one).clone()),
-        ([], [one]) => Some(one.clone()),
-        _ => None,
+        ([one], _) => Ok((*one).clone()),
+        ([], [one]) => Ok(one.clone()),
+        (_, []) => Err(why),
+        _ => Err("several arrays could be the one that alternates with what it writes"),
     }
 }
 
@@ -191,10 +201,15 @@ pub fn harmless(kernel: &Kernel, analysis: &Analysis) -> Option<u8> {
 }
 
 /// The same for the argument that is written and the one that alternates with it.
-pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -> Option<Steps> {
-    let (written, read) = (kernel.args.get(out)?, kernel.args.get(inp)?);
+///
+/// # Errors
+/// As `fusible`.
+pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -> Result<Steps, &'static str> {
+    let (Some(written), Some(read)) = (kernel.args.get(out), kernel.args.get(inp)) else {
+        return Err("it has no such arguments");
+    };
     let element = written.element;
-    let scalar = uniform(&element)?;
+    let scalar = uniform(&element).ok_or("the components of a cell are of several types")?;
     let rank = kernel.rank;
     let alike = written.access == Access::Write
         && read.access == Access::Read
@@ -202,14 +217,17 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
         && written.rank == rank
         && read.rank == rank;
     let alone = kernel.args.iter().filter(|arg| arg.access == Access::Write).count() == 1;
-    let usage = analysis.args.get(out)?;
-    let only_written = usage.must_write && !usage.read;
+    let only_written = analysis.args.get(out).is_some_and(|usage| usage.must_write && !usage.read);
     let computed = |kind: &StmtKind| matches!(kind, StmtKind::Store { component, .. } if !component.dynamic.is_empty());
-    if !(2..=3).contains(&rank) || !alike || !alone || !only_written || holds(&kernel.body.block, &computed) {
-        return None;
+    if !(2..=3).contains(&rank) {
+        return Err("it has not two or three axes");
+    }
+    if !alike || !alone || !only_written || holds(&kernel.body.block, &computed) {
+        return Err("it does not write all of every cell of one array, or reads that array");
     }
     // What threads at the edge of a tile compute is of no use.
-    let coordinates = harmless(kernel, analysis)?;
+    let coordinates = harmless(kernel, analysis)
+        .ok_or("it has a loop of unknown length, may fail, or reads at a place or component that is no sum")?;
     let of = Reads::of(analysis);
     let (offsets, reads) = (Vec::new(), BTreeMap::new());
     let (work, others, computes, read, parts, pair) = (0, 0, 0, 0, Vec::new(), (out, inp));
@@ -219,7 +237,7 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
         let (arg, part) = match &kernel.body[id].kind {
             // An entry that a cell computes would have to be looked up in registers.
             ExprKind::Load { arg, component, .. } if *arg as usize == inp && !component.dynamic.is_empty() => {
-                return None;
+                return Err("it computes which component of a cell it reads");
             }
             ExprKind::Load { arg, component, .. } => (*arg as usize, component.base),
             ExprKind::Binary(..) | ExprKind::Method(..) | ExprKind::Call(..) | ExprKind::Compare(..) => {
@@ -232,10 +250,12 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
         if arg != inp {
             continue;
         }
-        let (_, access) = of.get(id)?;
+        let far = "it reads at a place that is no constant from the cell";
+        let (_, access) = of.get(id).ok_or(far)?;
         let mut offset = [0; 3];
-        for (axis, by) in access.offsets()?.into_iter().enumerate() {
-            offset[3 - rank + axis] = Some(by).filter(|by| by.abs() <= FURTHEST)?;
+        for (axis, by) in access.offsets().ok_or(far)?.into_iter().enumerate() {
+            let near = Some(by).filter(|by| by.abs() <= FURTHEST);
+            offset[3 - rank + axis] = near.ok_or("it reads further away than four cells")?;
         }
         let known = found.offsets.iter().position(|other| *other == offset);
         let number = known.unwrap_or(found.offsets.len());
@@ -249,7 +269,7 @@ pub fn steps(kernel: &Kernel, analysis: &Analysis, (out, inp): (usize, usize)) -
     let others = kernel.args.iter().enumerate().filter(|(n, arg)| *n != inp && arg.access == Access::Read);
     found.others = others.map(|(_, arg)| arg.element.bytes() as u32).sum();
     found.read = found.offsets.len();
-    (found.read > 0).then_some(found)
+    if found.read > 0 { Ok(found) } else { Err("it does not read the array that alternates with what it writes") }
 }
 
 /// The scalar type of all components, if they have one.

@@ -40,6 +40,8 @@ pub(crate) struct FaceLaunch {
     /// If who reads these ghosts can compute them: the axis of four that the face is across, times 2, and 1 for the
     /// high face.
     pub side: Option<usize>,
+    /// Why not, if they cannot.
+    pub why: &'static str,
     /// Layers of them.
     pub layers: i64,
     /// The cells that it sets ghosts beside.
@@ -104,9 +106,9 @@ impl FaceLaunch {
         let inwards = if high { -1 } else { 1 };
         let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
         let near = reads_beside(kernel, analysis, (kernel.rank.checked_sub(1)?, inwards));
-        let side = side(launch, &ghosts.1, (LAST, high, 1));
+        let (side, why) = known(side(launch, &ghosts.1, (LAST, high, 1)));
         let goes = Goes::Beside(inwards);
-        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, layers: 1, domain: *domain })
+        near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, why, layers: 1, domain: *domain })
     }
 
     /// A kernel over all ghosts of one face of the domain that a sweep leaves, whose only argument is that array.
@@ -114,9 +116,9 @@ impl FaceLaunch {
         let (axis, high, layers) = face_of(&ghosts.1, domain)?;
         let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
         let plain = kernel.args.len() == 1 && analysis.complete && !analysis.may_fault && !analysis.counts;
-        let side = side(launch, &ghosts.1, (axis, high, layers));
+        let (side, why) = known(side(launch, &ghosts.1, (axis, high, layers)));
         let goes = Goes::After(axis, high);
-        plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, layers, domain: *domain })
+        plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, why, layers, domain: *domain })
     }
 
     /// A kernel over these ghosts, of the same arguments as one over those beyond the opposite face, which neither
@@ -136,7 +138,8 @@ impl FaceLaunch {
         let fits = apart && *region == ghosts.0 && plain(launch) == Some(true) && plain(first.0) == Some(true);
         let goes = Goes::Opposite(axis, high);
         let domain = Domain::of(*others, None);
-        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side: None, layers: 1, domain })
+        let why = "it goes with the kernel of the opposite face";
+        fits.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side: None, why, layers: 1, domain })
     }
 
     /// The captured value that says which cells it is for.
@@ -166,17 +169,27 @@ fn edge(ghosts: &GridBox<4>, axis: usize, high: bool) -> i64 {
     if high { ghosts.lo[axis] } else { ghosts.hi[axis] }
 }
 
+/// A side, or why it is none.
+fn known(side: Result<usize, &'static str>) -> (Option<usize>, &'static str) {
+    (side.ok(), side.err().unwrap_or_default())
+}
+
 /// See [`FaceLaunch::side`].
-fn side(launch: &Arc<dyn Launch>, ghosts: &GridBox<4>, (axis, high, layers): (usize, bool, i64)) -> Option<usize> {
-    let OneStep { prepared, captures } = launch.beside()?;
+fn side(
+    launch: &Arc<dyn Launch>,
+    ghosts: &GridBox<4>,
+    (axis, high, layers): (usize, bool, i64),
+) -> Result<usize, &'static str> {
+    let other = "it is no kernel over cells";
+    let OneStep { prepared, captures } = launch.beside().ok_or(other)?;
     let Prepared { kernel, analysis, .. } = &**prepared;
-    let across = (axis + kernel.rank).checked_sub(4)?;
+    let across = (axis + kernel.rank).checked_sub(4).ok_or(other)?;
     let known = |number: u32| match captures.list.get(number as usize)? {
         CapturedValue::Scalar(Value::I64(value)) => Some(*value),
         _ => None,
     };
     let face = GhostKernel { kernel, analysis, axis: across, high, layers };
-    can_compute(face, edge(ghosts, axis, high), &known).then_some(2 * axis + usize::from(high))
+    can_compute(face, edge(ghosts, axis, high), &known).map(|()| 2 * axis + usize::from(high))
 }
 
 /// Whether a sweep may set ghosts of an array that it writes, which is one argument of it.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use smallvec::SmallVec;
 use tida_kernels::emit::COUNTERS;
 use tida_kernels::ir::{Cycle, Kernel, cycle};
-use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Fused, LAUNCH, Parts, Steps, Target, choose, single};
+use tida_kernels::plan::fuse::{Asked, Chosen, Faces, Fused, LAUNCH, Parts, Steps, Target, choose, single, why_none};
 use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::scalar::Value;
 
@@ -89,12 +89,32 @@ pub(crate) fn depth(
     (most, streams): (u32, bool),
 ) -> u32 {
     let steps: Vec<OneStep<'_>> = launches.iter().map_while(|launch| launch.step()).collect();
-    let Some((of, prepared)) = steps.get(..kernels).and_then(|of| Some((of, as_one(of)?))) else { return 1 };
-    let room = match captured(of) {
-        bytes if bytes > 0 && vary(&steps, kernels) => (BY_VALUE / bytes) as u32,
+    let Some(prepared) = steps.get(..kernels).and_then(as_one) else { return 1 };
+    prepared.depth(device, cells, faces, (most.min(room(&steps, kernels)), streams))
+}
+
+/// Why these steps, of so many kernels in turn, run one by one over a box of this extent.
+pub(crate) fn why_single(
+    (launches, kernels): (&[Arc<dyn Launch>], usize),
+    device: &DeviceCore,
+    (cells, faces): (&GridBox<4>, &Faces),
+) -> &'static str {
+    let steps: Vec<OneStep<'_>> = launches.iter().map_while(|launch| launch.step()).collect();
+    let prepared = steps.get(..kernels).and_then(as_one);
+    let Some(prepared) = prepared else { return "the kernels that take turns are no kernel of steps" };
+    if !device.backend().facts().gpu && device.asked.fuse == Asked::Auto {
+        return "on a CPU steps share launches only if that is asked for (`TileAccBuilder::fuse`)";
+    }
+    let most = prepared.most(room(&steps, kernels));
+    prepared.chosen(device, cells, faces, (most, true), false).err().unwrap_or("no step reads around its cells")
+}
+
+/// Steps that captured values have room for, of so many kernels in turn.
+fn room(steps: &[OneStep<'_>], kernels: usize) -> u32 {
+    match steps.get(..kernels).map_or(0, captured) {
+        bytes if bytes > 0 && vary(steps, kernels) => (BY_VALUE / bytes) as u32,
         _ => u32::MAX,
-    };
-    prepared.depth(device, cells, faces, (most.min(room), streams))
+    }
 }
 
 impl Prepared {
@@ -111,12 +131,16 @@ impl Prepared {
         // A CPU behind OpenCL keeps arrays in its caches, and has no memory that threads share.
         let off = device.asked.fuse.is_off() || (!facts.gpu && device.asked.fuse == Asked::Auto);
         let around = self.steps.as_ref().is_some_and(|steps| steps.reads_around());
-        // Each step has a counter of its own for what saturates.
-        let most = if self.analysis.counts { most.min(COUNTERS as u32) } else { most };
+        let most = self.most(most);
         if !around || off {
             return 1;
         }
         self.chosen(device, cells, faces, (most, true), streams).map_or(1, |chosen| chosen.fused.depth.into())
+    }
+
+    /// So many steps at most: each has a counter of its own for what saturates.
+    fn most(&self, most: u32) -> u32 {
+        if self.analysis.counts { most.min(COUNTERS as u32) } else { most }
     }
 
     pub(super) fn extent(&self, cells: &GridBox<4>) -> Extent {
@@ -132,8 +156,8 @@ impl Prepared {
         faces: &Faces,
         (most, odd): (u32, bool),
         streams: bool,
-    ) -> Option<Arc<Chosen>> {
-        let steps = self.steps.as_ref()?;
+    ) -> Result<Arc<Chosen>, &'static str> {
+        let steps = self.steps.as_ref().ok_or(self.no_steps)?;
         let Facts { machine, most_shared, block_threads, .. } = device.backend().facts();
         let asked = device.asked.fuse.parts();
         // What trials found holds for as many steps as they were.
@@ -156,6 +180,7 @@ impl Prepared {
         let way = |parts: &Parts| choose(steps, &target, parts, most, odd).filter(gains);
         let by_themselves = odd && parts.depth == Some(1);
         let chosen = way(&parts).or_else(|| if by_themselves { None } else { way(&asked) }).map(Arc::new);
+        let chosen = chosen.ok_or_else(|| why_none(steps, &target, &asked));
         let mut choices = self.choices.lock().unwrap_or_else(PoisonError::into_inner);
         if choices.len() >= CHOICES {
             choices.clear();
@@ -207,7 +232,7 @@ pub(crate) struct Asking {
 }
 
 /// How steps of a kernel run together, as far as it was asked.
-pub(crate) type Choices = Mutex<HashMap<Asking, Option<Arc<Chosen>>>>;
+pub(crate) type Choices = Mutex<HashMap<Asking, Result<Arc<Chosen>, &'static str>>>;
 
 /// Steps of one launch.
 struct Several {
@@ -249,7 +274,7 @@ impl Several {
         let usual = together.usual(4 - self.prepared.kernel.rank);
         let chosen = self.prepared.chosen(device, &usual, faces, (*steps, false), false);
         let place = || self.prepared.place();
-        let chosen = chosen.ok_or_else(|| refused(&place(), *steps, "no way to run so many over this box"))?;
+        let chosen = chosen.map_err(|why| refused(&place(), *steps, why))?;
         let fused = Fused { varied: self.varied.is_some(), kernels: *kernels as u8, ..chosen.fused.clone() };
         Ok(Chosen { fused, ..(*chosen).clone() })
     }

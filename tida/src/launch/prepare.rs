@@ -58,6 +58,8 @@ pub(crate) struct Prepared {
     pub sharing: Sharing,
     /// How several steps may run as one launch, if they may.
     pub steps: Option<Steps>,
+    /// Why not, if they may not.
+    pub no_steps: &'static str,
     /// The axes whose coordinates a cell computes with, as bits, if it may run where its values are of no use.
     pub harmless: Option<u8>,
     /// How, for boxes that were asked for.
@@ -311,7 +313,10 @@ impl Prepared {
         let beside = side(&kernel, &analysis).map_or(Beside::ONE, |side| side.beside());
         let joint = joint(&kernel, &analysis);
         let latency = latency(&kernel);
-        let steps = fusible(&kernel, &analysis).filter(|_| kernel.group.is_none());
+        let steps = match kernel.group {
+            None => fusible(&kernel, &analysis),
+            Some(_) => Err("it runs over groups of cells"),
+        };
         let harmless = harmless(&kernel, &analysis).filter(|_| kernel.group.is_none());
         let tables = tables(&kernel);
         Ok(Prepared {
@@ -324,7 +329,8 @@ impl Prepared {
             beside,
             joint,
             sharing,
-            steps,
+            no_steps: steps.as_ref().err().copied().unwrap_or("it keeps codes of another form than it reads"),
+            steps: steps.ok(),
             harmless,
             choices: Choices::default(),
             is_coded: false,

@@ -50,7 +50,8 @@ impl Core {
     pub(super) fn end_batch(&self, recorder: &mut Recorder, ended: Ended) {
         if ended.starts_all() {
             recorder.fusing.let_go();
-            let batch = std::mem::take(&mut recorder.batch);
+            let mut batch = std::mem::take(&mut recorder.batch);
+            batch.apart = recorder.fusing.told();
             lock(&self.chains).batches.end(batch, ended, Node::next_number());
         }
     }

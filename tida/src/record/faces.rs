@@ -53,7 +53,7 @@ impl Core {
             // Steps before it and after it are no steps of one launch.
             recorder.fusing.forget();
         } else {
-            recorder.fusing.set(array, &face);
+            recorder.fusing.set(tile, array, &face);
         }
         sweep.work.faces.push(face);
         true
@@ -68,10 +68,17 @@ impl Core {
         launch: GiveLaunch<'_>,
     ) -> Option<(usize, Arc<FaceLaunch>)> {
         let usual = tile.access.is_face && tile.key.on_device && tile.after.is_empty() && tile.pace.is_none();
-        let domain = if usual && !self.rules.is_place { domain_of(tile)? } else { return None };
-        let face = Arc::new(FaceLaunch::after(&launch(), (tile.region, tile.cells), &domain)?);
+        if !usual || self.rules.is_place {
+            return None;
+        }
+        let of = |domain: Domain| FaceLaunch::after(&launch(), (tile.region, tile.cells), &domain);
+        let Some(face) = domain_of(tile).and_then(of).map(Arc::new) else {
+            let why = "it has other arguments than an array of one region, or may fail";
+            recorder.fusing.tell_after(tile, why);
+            return None;
+        };
         let array = *tile.key.args.first()?;
-        recorder.fusing.set(array, &face).then_some((array, face))
+        recorder.fusing.set(tile, array, &face).then_some((array, face))
     }
 }
 

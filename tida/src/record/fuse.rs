@@ -17,6 +17,7 @@
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
+use smallvec::SmallVec;
 use tida_kernels::plan::fuse::Asked;
 
 use super::driver::{Core, Recorder, lock};
@@ -50,6 +51,17 @@ const MANY: usize = 16 * ENOUGH;
 /// Most alternating kernels.
 const KERNELS: usize = 4;
 
+/// Most reasons that are told.
+const TOLD: usize = 64;
+
+/// Why a step cannot compute the ghosts that it reads, though each could be computed.
+const NOT_COMPUTED: &str = "it cannot compute the ghosts that kernels set from what it reads: edges or corners beyond faces \
+    that fills set or nobody knows, or cells further inwards than it reads on the other side";
+const IN_TURN: &str = "kernels that take turns compute no ghosts";
+
+/// Why steps of one launch do not know what lies beyond the faces of their arrays.
+const BEYOND: &str = "what lies beyond a face of its arrays is not the same for both, or a fill that no step can do";
+
 /// Which sweeps may be steps of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fuses {
@@ -66,6 +78,9 @@ impl Fuses {
     }
 }
 
+/// Takes why steps of the kernel at a line run one by one.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(&str, &str);
+
 /// What is held back.
 #[derive(Default)]
 pub(super) struct Fusing {
@@ -77,6 +92,10 @@ pub(super) struct Fusing {
     /// What has set ghosts since the last sweep was opened: the device may be done with it before the sweep comes that
     /// reads them. It keeps its array.
     kept: Vec<Arc<FaceLaunch>>,
+    /// The last sweep whose kernel is no step, and its arrays.
+    other: Option<(KernelId, SmallVec<[usize; 8]>)>,
+    /// Why steps run one by one: see [`Batch::apart`](crate::Batch::apart).
+    apart: Vec<String>,
     /// The last kernel that cannot compute the ghosts that were set of what it reads, and the arrays.
     refused: Option<(KernelId, [usize; 2])>,
     pub(super) held: Vec<HeldNode>,
@@ -225,7 +244,10 @@ impl Fusing {
         let plain = key.on_device && !key.checked && key.asked == LoopAsked::default();
         let components = |step: &OneStep<'_>| step.prepared.steps.as_ref().map_or(1, |steps| steps.components());
         let step = launch.step().filter(|step| plain && (fuses == Fuses::All || components(step) == 1));
-        let Some(fusible) = step.and_then(|step| step.prepared.fusible()) else { return self.last.clear() };
+        let Some(fusible) = step.and_then(|step| step.prepared.fusible()) else {
+            self.last.clear();
+            return self.tell_other(tile, launch);
+        };
         let pairs = self.last.last().and_then(|last| Pair::of(&last.key, &last.fusible)).zip(Pair::of(key, &fusible));
         if !pairs.is_some_and(|(before, pair)| pair.follows(&before)) {
             self.last.clear();
@@ -239,8 +261,11 @@ impl Fusing {
 
     /// Records a kernel that sets ghosts of this array. Sweeps before it and after it are steps only if it sets them of
     /// what the last sweep has written, and who reads them may compute them.
-    pub fn set(&mut self, array: usize, face: &Arc<FaceLaunch>) -> bool {
+    pub fn set(&mut self, tile: &TileWork<'_>, array: usize, face: &Arc<FaceLaunch>) -> bool {
         let refused = self.refused;
+        if face.side.is_none() {
+            self.tell_after(tile, face.why);
+        }
         let of = |last: &&mut OpenedSweep| {
             let known = last.key.args.get(last.fusible.out) == Some(&array) && face.side.is_some();
             known && refused != Some(last.kernel_of())
@@ -272,7 +297,49 @@ impl Fusing {
         let alone = self.cycle.kernels == 1;
         let (step, of) = (if alone { ghosted(&launch(), &sets, &domain) } else { None }, last.kernel_of());
         self.refused = step.is_none().then_some(of).or(self.refused);
+        if step.is_none() {
+            self.tell(&tile.recorded.to_string(), if alone { NOT_COMPUTED } else { IN_TURN });
+        }
         step.map(Some)
+    }
+
+    /// Why steps of the kernel at a line run one by one.
+    fn tell(&mut self, line: &str, why: &str) {
+        let told = format!("the kernel at {line}: {why}");
+        if self.apart.len() < TOLD && !self.apart.contains(&told) {
+            self.apart.push(told);
+        }
+    }
+
+    /// The same of a kernel that sets ghosts of what the last sweep has written, if that may be a step.
+    pub fn tell_after(&mut self, tile: &TileWork<'_>, why: &str) {
+        let written = self.last.last().and_then(|last| last.key.args.get(last.fusible.out));
+        if written.is_some_and(|array| tile.key.args.contains(array)) {
+            self.tell(&tile.recorded.to_string(), why);
+        }
+    }
+
+    /// The same of a kernel that is no step, if it repeats with its arrays exchanged.
+    fn tell_other(&mut self, tile: &TileWork<'_>, launch: &dyn Launch) {
+        let sorted = |args: &SmallVec<[usize; 8]>| {
+            let mut args = args.clone();
+            args.sort_unstable();
+            args
+        };
+        let (kernel, args) = (tile.key.kernel, &tile.key.args);
+        let again = self
+            .other
+            .replace((kernel, args.clone()))
+            .is_some_and(|(of, before)| of == kernel && before != *args && sorted(&before) == sorted(args));
+        // What is no step has none to give.
+        if let Some(step) = launch.beside().filter(|step| again && step.prepared.steps.is_none()) {
+            self.tell(&tile.recorded.to_string(), step.prepared.no_steps);
+        }
+    }
+
+    /// What was told.
+    pub fn told(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.apart)
     }
 
     /// Forgets the last sweeps: other work follows.
@@ -448,7 +515,8 @@ impl Core {
     /// The same, while more of it may come.
     pub(super) fn start_some(self: &Arc<Core>, recorder: &mut Recorder, all: bool) {
         let held = std::mem::take(&mut recorder.fusing.held);
-        let (mut groups, ..) = self.groups(&held.iter().map(|held| held.op.as_ref()).collect::<Vec<_>>(), all);
+        let ops = held.iter().map(|held| held.op.as_ref()).collect::<Vec<_>>();
+        let (mut groups, ..) = self.groups(&ops, all, &mut |line, why| recorder.fusing.tell(line, why));
         for number in 1..groups.len() {
             // Steps that follow compute these ghosts, and they are set again after those.
             let follows = groups[number].1.as_ref().is_some_and(|next| next.computes());
@@ -470,7 +538,12 @@ impl Core {
     /// What runs together of what is held back (none: strips): with `all` to the end, else as many steps as run
     /// together. How many of it each launch has, how many all have, and whether all launches of several steps can be
     /// had now.
-    pub(super) fn groups(&self, held: &[Option<&Op>], all: bool) -> (Vec<(usize, Option<StepGroup>)>, usize, bool) {
+    pub(super) fn groups(
+        &self,
+        held: &[Option<&Op>],
+        all: bool,
+        tell: Tell<'_>,
+    ) -> (Vec<(usize, Option<StepGroup>)>, usize, bool) {
         let (mut groups, mut first, mut single, mut known) = (Vec::new(), 0, 0, true);
         // While a launch is compiled, none of fewer steps is.
         let mut compiling = 0;
@@ -481,7 +554,7 @@ impl Core {
                 first += 1;
                 continue;
             }
-            let (group, more, alone) = self.group(&held[first..]);
+            let (group, more, alone) = self.group(&held[first..], tell);
             if more && !all {
                 break;
             }
@@ -506,7 +579,7 @@ impl Core {
 
     /// What runs as one launch of what comes first, and whether it could be more if more were there. Also how many of
     /// what comes first run by themselves, if that is all that their steps are good for.
-    fn group(&self, held: &[Option<&Op>]) -> (Option<StepGroup>, bool, usize) {
+    fn group(&self, held: &[Option<&Op>], tell: Tell<'_>) -> (Option<StepGroup>, bool, usize) {
         let (Some(device), Some(Some(Op::Sweep(first)))) = (&self.device, held.first()) else {
             return (None, false, 1);
         };
@@ -520,8 +593,19 @@ impl Core {
         let Some(following) = steps(within.map(Some)) else { return (None, false, 1) };
         let trackers = distinct(first.arrays.iter().map(|array| &array.tracker));
         let facts_of = |of: usize| trackers.iter().find(|tracker| identity(tracker) == of)?.planar().map(|p| p.facts());
-        let Some(faces) = following.faces(facts_of, &cells) else { return (None, false, 1) };
+        // As many as a launch of several has, and the one that follows them.
+        let several = following.launches(u32::MAX).len() > 3;
+        let place = || first.as_step().step().map_or_else(String::new, |step| step.prepared.place());
+        let Some(faces) = following.faces(facts_of, &cells) else {
+            if several {
+                tell(&place(), BEYOND);
+            }
+            return (None, false, 1);
+        };
         let (steps, more) = following.together(device, (&cells, &faces), (u32::MAX, false));
+        if steps == 1 && several {
+            tell(&place(), following.why_single(device, (&cells, &faces)));
+        }
         // What comes later is no step after these, if other work is between, or strips and a step.
         let may_follow = |op: &Option<&Op>| op.is_none_or(|op| matches!(op, Op::Fill { .. }) || op.sets_ghosts());
         let more = more && following.held() <= strips && held[following.held()..].iter().all(may_follow);

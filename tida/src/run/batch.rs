@@ -37,6 +37,10 @@ pub struct Batch {
     pub d2h_bytes: u64,
     /// What ran together: the last 64 such parts, in the order in which they ended.
     pub parts: Vec<BatchPart>,
+    /// Why sweeps that repeat on two arrays in turn did not run as steps of one launch, with the line of the kernel
+    /// that is the reason: each once, the first 64. Whether steps together gain something is another question: see
+    /// [`TileAccBuilder::fuse`](crate::TileAccBuilder::fuse).
+    pub apart: Vec<String>,
     /// The lines that recorded the first and the last of the work.
     pub recorded: [&'static Location<'static>; 2],
     /// What started all of it, with the line.
@@ -79,6 +83,8 @@ pub(crate) struct OpenBatch {
     held: Option<(u64, u64, [Line; 2])>,
     /// What is going on: the reason if something ends now.
     now: Option<Ended>,
+    /// See [`Batch::apart`].
+    pub apart: Vec<String>,
 }
 
 impl OpenBatch {
@@ -209,6 +215,7 @@ impl Batch {
             h2d_bytes: tally.uploaded,
             d2h_bytes: tally.downloaded,
             parts: batch.together.iter().map(part).collect(),
+            apart: batch.apart.clone(),
             recorded: *lines,
             ended: ended.to_string(),
         }
@@ -228,7 +235,8 @@ impl fmt::Display for Batch {
             write!(f, ", {} as one with the sweep before", self.joined)?;
         }
         write!(f, "; ended as {}", self.ended)?;
-        self.parts.iter().try_for_each(|part| write!(f, "\n  {part}"))
+        self.parts.iter().try_for_each(|part| write!(f, "\n  {part}"))?;
+        self.apart.iter().try_for_each(|why| write!(f, "\n  one step a launch: {why}"))
     }
 }
 

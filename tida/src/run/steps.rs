@@ -7,7 +7,7 @@ use tida_kernels::plan::fuse::{Face, Faces};
 use super::op::Op;
 use crate::device::core::DeviceCore;
 use crate::grid::GridBox;
-use crate::launch::fused::depth;
+use crate::launch::fused::{depth, why_single};
 use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::planes::PlaneFacts;
 use crate::memory::tracker::Tracker;
@@ -76,6 +76,11 @@ impl Steps {
         // The step after them overwrites what they do not leave.
         let there = self.launches.len() as u32 - 1;
         (if wanted <= there { wanted } else { depth(there.min(most)) }, wanted > there)
+    }
+
+    /// Why they run one by one over such boxes.
+    pub fn why_single(&self, device: &DeviceCore, of: (&GridBox<4>, &Faces)) -> &'static str {
+        why_single((&*self.launches, self.following.kernels), device, of)
     }
 
     /// What lies beyond the faces of their box; nothing if a block cannot know.

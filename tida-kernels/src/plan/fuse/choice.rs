@@ -215,6 +215,17 @@ pub fn worth_a_trial(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u3
     found
 }
 
+/// Why steps run one by one there, if they do.
+pub fn why_none(steps: &Steps, target: &Target<'_>, asked: &Parts) -> &'static str {
+    if !steps.knows(target.faces, target.extent) {
+        return "what stands for cells beyond a face is further away than what it reads, or has other coordinates";
+    }
+    match ways(steps, target, asked, LONGEST, true).is_empty() {
+        true => "no block has room for what its threads keep of several steps: registers, or memory that they share",
+        false => "several steps in a launch take as long as one by one, as a model counts",
+    }
+}
+
 /// All ways to run so many steps, or with `odd` an odd number up to that.
 fn ways(steps: &Steps, target: &Target<'_>, asked: &Parts, most: u32, odd: bool) -> Vec<Chosen> {
     let there = target.extent.len() == steps.rank && target.extent.iter().all(|n| *n > 0);

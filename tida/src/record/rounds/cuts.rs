@@ -49,7 +49,8 @@ impl Cut {
     /// whether all launches of several steps can be had now.
     pub fn new(core: &Core, of: Of, pending: &[Pending]) -> Option<(Cut, bool)> {
         let ops: Vec<&Op> = pending.iter().map(|held| &held.op).collect();
-        let (groups, runs, known) = core.groups(&ops.iter().copied().map(Some).collect::<Vec<_>>(), of.2);
+        let held = ops.iter().copied().map(Some).collect::<Vec<_>>();
+        let (groups, runs, known) = core.groups(&held, of.2, &mut |_, _| {});
         let shape = |(count, group): (usize, Option<_>)| (count, group.map(|group| Core::shape(&group)));
         let plan = Arc::new(groups.into_iter().map(shape).collect());
         let arrays = touched(&ops[..runs]);
