@@ -38,12 +38,15 @@ fn steps_between_exchanges_run_together() {
             let streamed = acc.streamed();
             assert_eq!(streamed.len(), chains * PLACES, "{streamed:?}");
             for (number, chain) in streamed.iter().enumerate() {
-                // Of the array that is read all planes and the ghosts at both ends come, of the other one these ghosts.
-                // That one goes back after the last chain of a place alone: each other one is followed by a step that
-                // overwrites it.
-                let arrays = if number % chains + 1 < chains { 1 } else { 2 };
+                // All planes of the array that is read come. What is followed by an exchange leaves the planes that the
+                // place owns: the others are taken next, and the other array is overwritten by the next step. The last
+                // chain of a place leaves all of both; for these the ghosts at both ends of both come.
+                let (up, down) = match number % chains + 1 < chains {
+                    true => (each, (SHAPE[0] / PLACES) as u64),
+                    false => (each + 4, 2 * each),
+                };
                 let moved = (chain.passes, chain.h2d_bytes, chain.d2h_bytes);
-                let expected = (1, PLANE * (each + 4), PLANE * arrays * each);
+                let expected = (1, PLANE * up, PLANE * down);
                 assert_eq!(moved, expected, "{planes} planes, {fuse:?}: chain {number}, {chain}");
             }
             // The last step of a chain runs by itself, and so does the first one of all, which repeats none.

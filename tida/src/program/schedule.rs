@@ -11,6 +11,7 @@
 //!
 //! Nothing here knows of devices: a schedule is a list of blocks, and what each has to wait for.
 
+mod kept;
 mod periodic;
 mod scale;
 mod skew;
@@ -21,6 +22,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+pub(crate) use kept::Kept;
+use kept::trimmed;
 use periodic::{same, unwrapped};
 use scale::down;
 pub(crate) use scale::{Scale, scales, up};
@@ -132,8 +135,9 @@ const MANY: usize = 64;
 /// Operations below which it is bound by the link.
 const FEW: usize = 8;
 
-/// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block. `arrays` says of each
-/// whether someone looks at it when all is done: what the last pass leaves of others is not stored.
+/// Orders a chain over windows of `window` planes of each array, at most `thick` planes a block. `kept` says of each
+/// what someone looks at when all is done: what the last pass leaves of the rest is not stored, and what only the rest
+/// needs is not done.
 ///
 /// Arrays are of different resolution if operations say so (`scale.rs`); the window then has whole planes of all of
 /// them.
@@ -145,12 +149,13 @@ const FEW: usize = 8;
 /// An operation that does not fit even alone and plane by plane.
 pub(crate) fn schedule(
     ops: &[PlaneOp],
-    arrays: &[bool],
+    kept: &[Kept],
     window: i64,
     thick: i64,
     period: Option<i64>,
 ) -> Result<Schedule, TooSmall> {
-    let (kept, arrays) = (arrays, arrays.len());
+    let arrays = kept.len();
+    let ops = &*if period.is_none() { trimmed(ops, kept) } else { Cow::Borrowed(ops) };
     let mut schedule = Schedule::default();
     let mut made = Made { free: Vec::new(), stored: vec![Vec::new(); arrays], stores: Vec::new(), period };
     let unit = unit(ops);

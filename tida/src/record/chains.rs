@@ -1,6 +1,7 @@
 //! The chain that still takes work, what becomes a part of it, and its start.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -109,18 +110,29 @@ impl Core {
     /// The chain takes no more work before strips of these arrays are given, if it works on any. It starts once the
     /// next tile of its arrays is recorded, which may say that not all of what it leaves is needed; or once anything
     /// starts what is held back. Who waits does so at all places ([`Core::start_over_strips`]).
-    pub fn hold_chain(self: &Arc<Core>, recorded: &'static Location<'static>, arrays: &[&Arc<Tracker>]) {
+    ///
+    /// Of an array it is said which planes are not overwritten by strips that are recorded in the same call: what the
+    /// chain leaves of others no one looks at.
+    pub fn hold_chain(
+        self: &Arc<Core>,
+        recorded: &'static Location<'static>,
+        arrays: &[(&Arc<Tracker>, Option<Range<i64>>)],
+    ) {
         let ended = Ended::Beside { name: "fill_ghosts", recorded, why: "gives places what they have of its arrays" };
         let mut recorder = lock(&self.recorder);
         recorder.count += 1;
         self.close_all(&mut recorder);
-        if recorder.chain_of(arrays.iter().copied()).is_none() {
+        if recorder.chain_of(arrays.iter().map(|(tracker, _)| *tracker)).is_none() {
             return;
         }
         self.start_closed(&mut recorder);
         self.start_held(&mut recorder, true);
-        let closed = recorder.chain.take();
-        recorder.closed = closed.map(|open| OpenChain { chain: Chain { ended: Some(ended), ..open.chain }, ..open });
+        let Some(mut closed) = recorder.chain.take() else { return };
+        closed.chain.ended = Some(ended);
+        for (tracker, left) in arrays {
+            left.iter().for_each(|planes| closed.chain.overwritten_but(tracker, planes.clone()));
+        }
+        recorder.closed = Some(closed);
     }
 
     /// Starts the chain that takes no more work: it runs when its turn comes.

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{PlaneOp, Reach, hull, meet};
+use super::scale::{down, up};
+use super::{Kept, PlaneOp, Reach, hull, meet};
 
 /// How far operations of a pass trail behind the planes that enter.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub(super) struct ArraySkew {
     pub(super) touched: Range<i64>,
     /// Planes that the first operation overwrites whole: they are not loaded.
     pub(super) overwritten: Range<i64>,
-    /// Planes that are written.
+    /// Planes that are written, and that someone looks at after the pass.
     pub(super) written: Range<i64>,
     /// Planes that a later pass overwrites unread, or that no one looks at when all is done: they are not stored.
     pub(super) dead: Range<i64>,
@@ -75,9 +76,9 @@ impl Skew {
         Skew { lags: Vec::new(), arrays: vec![ArraySkew::default(); arrays] }
     }
 
-    /// Of the operations of a pass, before those of `later` passes; `kept` says of each array whether someone looks at
-    /// it after all of them.
-    pub(super) fn of(ops: &[PlaneOp], later: &[PlaneOp], kept: &[bool], period: Option<i64>) -> Skew {
+    /// Of the operations of a pass, before those of `later` passes; `kept` says of each array what someone looks at
+    /// after all of them.
+    pub(super) fn of(ops: &[PlaneOp], later: &[PlaneOp], kept: &[Kept], period: Option<i64>) -> Skew {
         let mut skew = Skew::new(kept.len());
         ops.iter().for_each(|op| skew.add(op));
         for ((number, array), kept) in skew.arrays.iter_mut().enumerate().zip(kept) {
@@ -85,7 +86,12 @@ impl Skew {
                 later.iter().filter_map(|op| op.accesses.iter().find(|a| a.array == number).map(|a| (op, a))).next();
             let unread = match next {
                 Some((op, access)) if access.overwrites() => op.planes.clone(),
-                None if !kept => array.written.clone(),
+                None if !kept.stored => array.written.clone(),
+                None if period.is_none() => {
+                    let of = down(kept.planes.start, array.scale)..up(kept.planes.end, array.scale);
+                    array.written = array.written.start.max(of.start)..array.written.end.min(of.end);
+                    continue;
+                }
                 _ => continue,
             };
             // Those that come again are stored.

@@ -6,6 +6,12 @@ use smallvec::smallvec;
 use super::*;
 use crate::program::steps::machine::{At, Machine, Pieces, Value, mix};
 
+/// All of two arrays.
+const ALL: [Kept; 2] = [Kept::ALL; 2];
+
+/// An array that no one looks at.
+const NONE: Kept = Kept { stored: false, ..Kept::ALL };
+
 /// The plane of an array that lies beside a plane of an operation, both by their own numbers.
 fn beside(op: &PlaneOp, access: &Access, k: i64) -> i64 {
     if access.scale >= op.scale { k.div_euclid(access.scale / op.scale) } else { k * (op.scale / access.scale) }
@@ -148,14 +154,14 @@ impl Pieces<Planes, (usize, Range<i64>)> for Windows<'_> {
 }
 
 fn check(ops: &[PlaneOp], arrays: usize, n: i64, ghost: i64, window: i64, thick: i64) -> Option<[i64; 2]> {
-    check_ends(ops, &vec![true; arrays], (n, ghost, None), window, thick)
+    check_ends(ops, &vec![Kept::ALL; arrays], (n, ghost, None), window, thick)
 }
 
 /// Of `n` planes and ghosts beyond them (of arrays of scale `s`, `n / s` rounded up), or of planes whose ends belong
 /// together; how many moved. Of arrays that are not kept no one looks at the values.
 fn check_ends(
     ops: &[PlaneOp],
-    kept: &[bool],
+    kept: &[Kept],
     (n, ghost, period): (i64, i64, Option<i64>),
     window: i64,
     thick: i64,
@@ -166,7 +172,7 @@ fn check_ends(
 /// The same for blocks that have a fault.
 fn check_with(
     ops: &[PlaneOp],
-    kept: &[bool],
+    kept: &[Kept],
     (n, ghost, period): (i64, i64, Option<i64>),
     (window, thick): (i64, i64),
     fault: fn(&mut PlaneStep),
@@ -193,8 +199,11 @@ fn check_with(
     if let Err(error) = machine.run(&schedule.blocks, &mut windows) {
         return Some(Err(format!("{error}: {schedule:?}")));
     }
-    for array in (0..arrays).filter(|array| kept[*array]) {
-        for k in -ghost..planes(array) + ghost {
+    for array in (0..arrays).filter(|array| kept[*array].stored) {
+        // Planes of the finest array.
+        let Range { start, end } = &kept[array].planes;
+        let (first, end) = (start.div_euclid(scales[array]), up(*end, scales[array]) / scales[array]);
+        for k in first.max(-ghost)..end.min(planes(array) + ghost) {
             let at = host.at(array, k);
             if machine.host[at] != expected[at] {
                 return Some(Err(format!("array {array} plane {k}: {schedule:?}")));
@@ -228,7 +237,8 @@ fn planted_faults_are_seen() {
     steps.iter_mut().for_each(|op| op.accesses.push(access(2, Some((0, 0)), None)));
     let set = PlaneOp { accesses: smallvec![access(0, None, Some(Write::Whole))], ..steps[0].clone() };
     for (name, fault) in faults {
-        let check = |ops: &[PlaneOp], fault| check_with(ops, &[true; 3], (60, 1, None), (12, 1), fault).unwrap();
+        let check =
+            |ops: &[PlaneOp], fault| check_with(ops, &[const { Kept::ALL }; 3], (60, 1, None), (12, 1), fault).unwrap();
         let both = [check(&steps, |_| {}), check(std::slice::from_ref(&set), |_| {})];
         assert!(both.iter().all(Result::is_ok));
         let both = [check(&steps, fault), check(std::slice::from_ref(&set), fault)];
@@ -254,7 +264,7 @@ fn heat(n: i64, steps: usize) -> Vec<PlaneOp> {
 #[test]
 fn sweeps_share_one_pass_over_the_link() {
     let (n, window) = (256, 64);
-    let schedule = schedule(&heat(n, 50), &[true; 2], window, 4, None).unwrap();
+    let schedule = schedule(&heat(n, 50), &ALL, window, 4, None).unwrap();
     assert_eq!(schedule.passes.len(), 1, "{:?}", schedule.passes);
     // All of `u` up once, and the ghosts of `next`; both arrays down once.
     let [up, down] = check(&heat(n, 50), 2, n, 1, window, 4).unwrap();
@@ -263,8 +273,25 @@ fn sweeps_share_one_pass_over_the_link() {
     let [up, down] = check(&heat(n, 100), 2, n, 1, window, 4).unwrap();
     assert_eq!([up, down], [2 * (n + 4), 3 * n]);
     // What no one looks at any more is not stored; steps in one pass then move as much as one.
-    let [up, down] = check_ends(&heat(n, 50), &[true, false], (n, 1, None), window, 4).unwrap();
+    let [up, down] = check_ends(&heat(n, 50), &[Kept::ALL, NONE], (n, 1, None), window, 4).unwrap();
     assert_eq!([up, down], [n + 4, n]);
+}
+
+#[test]
+fn what_no_one_looks_at_is_not_done() {
+    let (n, k, window) = (256, 50, 64);
+    // Of 50 planes at each end others give the values next. Each step needs one plane less than the one before.
+    let some = Kept { planes: k..n - k, stored: true };
+    let kept = [some.clone(), Kept { stored: false, ..some }];
+    let made = schedule(&heat(n, 50), &kept, window, 4, None).unwrap();
+    let mut done = [0; 50];
+    made.blocks.iter().flat_map(|block| &block.runs).for_each(|(op, planes)| done[*op] += planes.end - planes.start);
+    assert_eq!(done, std::array::from_fn(|step| n - 2 * (step as i64 + 1)));
+    assert_eq!(check_ends(&heat(n, 50), &kept, (n, 1, None), window, 4).unwrap(), [n, n - 2 * k]);
+    // All of one array is looked at: the step before the last one leaves all of it.
+    let kept = [kept[0].clone(), Kept::ALL];
+    let [up, down] = check_ends(&heat(n, 50), &kept, (n, 1, None), window, 4).unwrap();
+    assert_eq!([up, down], [n + 4, 2 * n - 2 * k]);
 }
 
 #[test]
@@ -281,7 +308,7 @@ fn a_single_sweep_streams() {
 #[test]
 fn the_last_pass_is_no_shorter_than_the_window_allows() {
     // 58 steps fit at most: four passes, and not the last of them cut in two for thicker blocks.
-    let made = schedule(&heat(256, 200), &[true; 2], 61, 7, None).unwrap();
+    let made = schedule(&heat(256, 200), &ALL, 61, 7, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [50; 4]);
 }
 
@@ -292,7 +319,7 @@ fn several_steps_have_thick_blocks() {
     let far = |access: Access| Access { read: access.read.map(|_| Reach::Within(-3, 3, -1..n + 1)), ..access };
     let launch = |op: PlaneOp| PlaneOp { accesses: op.accesses.into_iter().map(far).collect(), steps: 3, ..op };
     let ops: Vec<PlaneOp> = heat(n, 66).into_iter().map(launch).collect();
-    let made = schedule(&ops, &[true; 2], window, 30, None).unwrap();
+    let made = schedule(&ops, &ALL, window, 30, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [33; 2]);
     let blocks = made.passes[1].first_block as i64;
     assert!(n / blocks >= 36, "{blocks} blocks");
@@ -301,7 +328,7 @@ fn several_steps_have_thick_blocks() {
 #[test]
 fn passes_that_are_long_anyway_have_thick_blocks() {
     let (n, window) = (1024, 126);
-    let made = schedule(&heat(n, 200), &[true; 2], window, 15, None).unwrap();
+    let made = schedule(&heat(n, 200), &ALL, window, 15, None).unwrap();
     assert_eq!(made.passes.iter().map(|pass| pass.ops.len()).collect::<Vec<_>>(), [67, 67, 66]);
     // As thick as three of them beside 67 operations can be.
     let blocks = made.passes[1].first_block as i64;
@@ -331,8 +358,8 @@ fn reflecting_ends_cost_no_depth() {
         ops.push(sweep);
     }
     check(&ops, 2, n, 1, window, 2).unwrap();
-    let reflecting = schedule(&ops, &[true; 2], window, 2, None).unwrap();
-    let fixed = schedule(&heat(n, 15), &[true; 2], window, 2, None).unwrap();
+    let reflecting = schedule(&ops, &ALL, window, 2, None).unwrap();
+    let fixed = schedule(&heat(n, 15), &ALL, window, 2, None).unwrap();
     assert_eq!(reflecting.passes.len(), fixed.passes.len());
 }
 
@@ -362,7 +389,14 @@ prop_compose! {
     }
 }
 
-fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<PlaneOp>> {
+/// What is looked at of an array: all of it, some planes, or nothing, where others need some planes of it, or all.
+fn any_kept(n: i64) -> impl Strategy<Value = Kept> {
+    let planes = prop_oneof![Just(Kept::ALL.planes), (-3..n / 2, n / 2 + 1..n + 3).prop_map(|(lo, hi)| lo..hi)];
+    (planes, prop::bool::weighted(0.8)).prop_map(|(planes, stored)| Kept { planes, stored })
+}
+
+/// Operations; several steps at once touch what they write in one of the first so many ways.
+fn any_op(arrays: usize, n: i64, hows: usize) -> impl Strategy<Value = Vec<PlaneOp>> {
     let sweep =
         (prop::collection::vec(any_access(arrays), 1..4), 0..n / 2, n / 2..=n).prop_map(move |(list, lo, hi)| {
             let mut accesses: SmallVec<[Access; 4]> = SmallVec::new();
@@ -378,7 +412,7 @@ fn any_op(arrays: usize, n: i64) -> impl Strategy<Value = Vec<PlaneOp>> {
     prop_oneof![
         6 => sweep,
         1 => (0..arrays, 1i64..=3).prop_map(move |(array, g)| ghosts(array, n, g, false).to_vec()),
-        2 => (0..arrays, 1..arrays, 1i64..=6, 0usize..3).prop_map(move |(array, by, far, how)| {
+        2 => (0..arrays, 1..arrays, 1i64..=6, 0..hows).prop_map(move |(array, by, far, how)| {
             vec![several(array, (array + by) % arrays, n, far, how)]
         }),
     ]
@@ -403,10 +437,24 @@ proptest! {
 
     #[test]
     fn the_chosen_order_gives_the_same_values(
-        (n, ops) in (8i64..40).prop_flat_map(|n| (Just(n), prop::collection::vec(any_op(3, n), 1..12))),
+        (n, ops) in (8i64..40).prop_flat_map(|n| (Just(n), prop::collection::vec(any_op(3, n, 3), 1..12))),
         window in 6i64..60,
         thick in 1i64..9,
         kept in prop::array::uniform3(prop::bool::weighted(0.8)),
+    ) {
+        let ops: Vec<PlaneOp> = ops.into_iter().flatten().collect();
+        check_ends(&ops, &kept.map(|stored| Kept { stored, ..Kept::ALL }), (n, 3, None), window, thick);
+    }
+
+    /// Here several steps read nothing of what they write: the machine cannot tell ghosts, which no step changes, from
+    /// planes of an order.
+    #[test]
+    fn planes_that_are_kept_have_the_same_values(
+        (n, ops, kept) in (8i64..40).prop_flat_map(|n| {
+            (Just(n), prop::collection::vec(any_op(3, n, 2), 1..12), prop::array::uniform3(any_kept(n)))
+        }),
+        window in 6i64..60,
+        thick in 1i64..9,
     ) {
         let ops: Vec<PlaneOp> = ops.into_iter().flatten().collect();
         check_ends(&ops, &kept, (n, 3, None), window, thick);
@@ -419,6 +467,7 @@ proptest! {
         thick in 1i64..9,
         kept in prop::array::uniform3(prop::bool::weighted(0.8)),
     ) {
+        let kept = kept.map(|stored| Kept { stored, ..Kept::ALL });
         check_ends(&ops, &kept, (n, 0, Some(n)), window, thick);
     }
 }
@@ -491,7 +540,7 @@ fn a_cycle_of_two_levels_is_one_pass() {
     ];
     let scales = scales_of(&ops, 4);
     let finest: Vec<PlaneOp> = ops.iter().map(|op| op.clone().in_finest(op.scale, &scales)).collect();
-    assert_eq!(schedule(&finest, &[true; 4], 64, 4, None).unwrap().passes.len(), 1);
+    assert_eq!(schedule(&finest, &[const { Kept::ALL }; 4], 64, 4, None).unwrap().passes.len(), 1);
     // What is overwritten whole does not come, but for its ghosts; all that is written leaves.
     let [up, down] = check(&ops, 4, n, 1, 64, 4).unwrap();
     assert_eq!([up, down], [n + 2 + 2 + 2 + 2, 2 * n + n]);
@@ -518,14 +567,14 @@ fn any_round(arrays: usize, n: i64) -> impl Strategy<Value = PlaneOp> {
 #[test]
 fn ends_that_belong_together_cost_the_skew() {
     let (n, window) = (256, 64);
-    let made = schedule(&heat(n, 50), &[true; 2], window, 4, Some(n)).unwrap();
+    let made = schedule(&heat(n, 50), &ALL, window, 4, Some(n)).unwrap();
     assert_eq!(made.passes.len(), 1, "{:?}", made.passes);
     // The last step starts 50 planes above the first plane: the planes below come twice, of both arrays. Each is
     // written by 25 steps, of which the last starts 48 planes above the first.
-    let [up, down] = check_ends(&heat(n, 50), &[true; 2], (n, 0, Some(n)), window, 4).unwrap();
+    let [up, down] = check_ends(&heat(n, 50), &ALL, (n, 0, Some(n)), window, 4).unwrap();
     assert_eq!([up, down], [n + 50 + 50, 2 * n + 48 + 48]);
     // The next pass does not wait for the last planes of the one before.
-    let made = schedule(&heat(n, 100), &[true; 2], window, 4, Some(n)).unwrap();
+    let made = schedule(&heat(n, 100), &ALL, window, 4, Some(n)).unwrap();
     let blocks = &made.blocks[made.passes[1].first_block..];
     let lag = made.passes[1].first_block - blocks[0].loads.iter().filter_map(|load| load.after.run).max().unwrap();
     assert!(lag > 10, "the second pass waits for the {lag}th block before it");
@@ -535,11 +584,11 @@ fn ends_that_belong_together_cost_the_skew() {
 fn a_single_sweep_of_ends_that_belong_together_streams() {
     let n = 100;
     // Plane 0 is read before the first plane that is written, and after the last.
-    assert_eq!(check_ends(&heat(n, 1), &[true; 2], (n, 0, Some(n)), 8, 1).unwrap(), [n + 2, n]);
+    assert_eq!(check_ends(&heat(n, 1), &ALL, (n, 0, Some(n)), 8, 1).unwrap(), [n + 2, n]);
     let double =
         PlaneOp { planes: 0..n, accesses: smallvec![access(0, Some((0, 0)), Some(Write::Whole))], steps: 1, scale: 1 };
-    assert_eq!(check_ends(&[double.clone(), double], &[true], (n, 0, Some(n)), 4, 1).unwrap(), [n, n]);
+    assert_eq!(check_ends(&[double.clone(), double], &ALL[..1], (n, 0, Some(n)), 4, 1).unwrap(), [n, n]);
     // No window is of use that holds more than all planes.
-    assert!(check_ends(&heat(4, 3), &[true; 2], (4, 0, Some(4)), 40, 2).is_some());
-    assert!(check_ends(&heat(2, 3), &[true; 2], (2, 0, Some(2)), 40, 2).is_none());
+    assert!(check_ends(&heat(4, 3), &ALL, (4, 0, Some(4)), 40, 2).is_some());
+    assert!(check_ends(&heat(2, 3), &ALL, (2, 0, Some(2)), 40, 2).is_none());
 }

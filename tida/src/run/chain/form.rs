@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::memory::ghosts::planes::Planar;
 use crate::program::place::Kind;
-use crate::program::schedule::{PlaneOp, Schedule, least_window, schedule, unit, up};
+use crate::program::schedule::{Kept, PlaneOp, Schedule, least_window, schedule, unit, up};
 
 /// Bytes of the planes that a block of a schedule has of one array, at most: more keep no device busier.
 const BLOCK: usize = 256 << 20;
@@ -94,11 +94,12 @@ impl Forms<'_> {
         Err(self.too_small(room, needed))
     }
 
-    /// Of each array whether someone looks at it after the segment.
-    fn kept(&self) -> Vec<bool> {
+    /// What someone looks at of each array after the segment.
+    fn kept(&self) -> Vec<Kept> {
         let later = self.chain.links.iter().skip(self.segment.links.end);
         let used = |array: usize| later.clone().any(|link| link.use_of(array).is_some());
-        (0..self.planars.len()).map(|array| !self.chain.is_discarded(array) || used(array)).collect()
+        let kept = |array: usize| if used(array) { Kept::ALL } else { self.chain.kept(array) };
+        (0..self.planars.len()).map(kept).collect()
     }
 
     /// Whether planes come from files.

@@ -52,7 +52,7 @@ use crate::memory::node::{Node, Queue};
 use crate::memory::touched::RegionTouch;
 use crate::memory::tracker::{BoxTouch, Mode, Tracker};
 use crate::program::place::Kind;
-use crate::program::schedule::{Scale, hull_of, scales};
+use crate::program::schedule::{Kept, Scale, hull_of, scales};
 
 /// Resolutions of the arrays of a chain, at most: a window holds planes of the finest one for each plane of the
 /// coarsest. What is coarser is small.
@@ -71,6 +71,8 @@ pub(crate) struct Chain {
     pub room: Option<Arc<Reservation>>,
     /// Numbers of the arrays that no one looks at afterwards.
     pub discarded: SmallVec<[usize; 4]>,
+    /// Numbers of arrays of whose planes all but these are overwritten before anyone looks at them.
+    pub overwritten: SmallVec<[(usize, Range<i64>); 2]>,
     /// Numbers of the arrays that the host waits for.
     pub wanted: SmallVec<[usize; 4]>,
     /// The host waits for some array.
@@ -248,6 +250,27 @@ impl Chain {
         self.discarded.extend(known);
     }
 
+    /// Says that all planes of an array but these are overwritten before anyone looks at them, unless a later link uses
+    /// it.
+    pub fn overwritten_but(&mut self, tracker: &Arc<Tracker>, planes: Range<i64>) {
+        let known = self.arrays.iter().position(|other| Arc::ptr_eq(other, tracker));
+        self.overwritten.extend(known.map(|array| (array, planes)));
+    }
+
+    /// What someone looks at of an array afterwards.
+    fn kept(&self, array: usize) -> Kept {
+        let planes = |array: usize| self.arrays[array].planar().map(|planar| planar.facts().valid.clone());
+        let stored = !self.is_discarded(array);
+        // Packed planes of a region go home as a whole.
+        if self.arrays[array].storage().packs() {
+            return Kept { stored, ..Kept::ALL };
+        }
+        // Of what no one looks at a link leaves what those of others need.
+        let of = |number: usize| if stored { number == array } else { planes(number) == planes(array) };
+        let kept = self.overwritten.iter().find(|(number, _)| of(*number));
+        Kept { planes: kept.map_or(Kept::ALL.planes, |(_, planes)| planes.clone()), stored }
+    }
+
     /// Whether no one looks at an array afterwards.
     fn is_discarded(&self, array: usize) -> bool {
         self.discarded.contains(&array)
@@ -256,6 +279,7 @@ impl Chain {
     /// Adds a link; what it uses is needed again.
     fn add(&mut self, link: Link) {
         self.discarded.retain(|array| link.use_of(*array).is_none());
+        self.overwritten.retain(|(array, _)| link.use_of(*array).is_none());
         self.links.push(link);
     }
 
