@@ -24,11 +24,22 @@
 //! Ranks begin each fill at once, by the clock of their host. With `parts` as the last argument it is also said how far
 //! a fill is when, on the first rank.
 //!
+//! After the rounds may come how many planes of their neighbours ranks hold (`.overlap(..)`), which lets steps fuse.
+//!
 //! Each says how many bytes ranks took from one another's devices. With `host` as the last argument they go by way of
 //! the host all the same.
+//!
+//! ```text
+//! TIDA_DEVICE=cuda TIDA_MPIRUN="mpirun --bind-to none" ranks shared 256,512 1,2,4 4
+//! ```
+//!
+//! compares what so many ranks take on one GPU, periodic heat of so many cells along each axis on each of them, with a
+//! model: the rank's own steps one after the other, as the GPU goes from process to process, and a fill by itself. With
+//! the last number ranks hold so many planes of one another, steps fuse, and each of so many steps has a fill.
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fmt::{Debug, Write as _};
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,6 +66,7 @@ fn main() -> ExitCode {
                 .and_then(|()| strip(side, rounds, TileAcc::builder(), Some(&parts)))
         }
         ["strip", side, rounds] => strip(side, rounds, TileAcc::builder(), None),
+        ["shared", sizes, ranks, planes] => shared(sizes, ranks, planes),
         [by_hand, ranks, cells, steps, rounds] => beside(by_hand, ranks, cells, steps, rounds),
         // So that all benches can be run at once.
         [] => {
@@ -79,14 +91,16 @@ fn median(mut of: Vec<f64>) -> f64 {
 
 /// Seconds a step, and the bits of all cells.
 fn heat(numbers: &[&str], builder: TileAccBuilder) -> Result<()> {
-    let [boundary, planes, cells, steps, rounds] = numbers else {
-        return Err("usage: ranks heat fixed|periodic PLANES CELLS STEPS ROUNDS".into());
+    let [boundary, planes, cells, steps, rounds, overlap @ ..] = numbers else {
+        return Err("usage: ranks heat fixed|periodic PLANES CELLS STEPS ROUNDS [OVERLAP]".into());
     };
+    let overlap = overlap.first().map_or(Ok(0), |planes| planes.parse())?;
     let boundary = if *boundary == "periodic" { Boundary::Periodic } else { Boundary::Fixed(0.0) };
     let (planes, cells): (usize, usize) = (planes.parse()?, cells.parse()?);
     let (steps, rounds): (usize, usize) = (steps.parse()?, rounds.parse()?);
     let acc = builder.ranks(Ranks::Mpi).build()?;
-    let mut u = TileArray::<f64, 3>::builder([planes, cells, cells]).ghost(1).boundary(boundary).build(&acc)?;
+    let builder = TileArray::<f64, 3>::builder([planes, cells, cells]).ghost(1).boundary(boundary);
+    let mut u = builder.overlap(overlap).build(&acc)?;
     for tile in u.tiles() {
         compute(&tile, &mut u, kernel!(|u, at| u[at] = ((at[0] * 31 + at[1] * 17 + at[2] * 7) % 101) as f64 / 101.0))?;
     }
@@ -229,21 +243,33 @@ fn strip(side: &str, rounds: &str, builder: TileAccBuilder, parts: Option<&Parts
     Ok(())
 }
 
+/// Runs a program on so many ranks, by `mpirun` or what `TIDA_MPIRUN` says; gives what it prints.
+fn launched(ranks: &str, program: &OsStr, given: &[&str], fuse: Option<&str>) -> Result<String> {
+    let mpirun = std::env::var("TIDA_MPIRUN").unwrap_or_else(|_| "mpirun --oversubscribe --allow-run-as-root".into());
+    let mut words = mpirun.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or("mpirun"));
+    if let Some(fuse) = fuse {
+        command.env("TIDA_FUSE", fuse);
+    }
+    let output = command.args(words).args(["-n", ranks]).arg(program).args(given).output()?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    match output.status.success() {
+        true => Ok(said),
+        false => Err(format!("{said}{}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+/// The seconds of a step that a program prints, and the bits of its cells.
+fn step_of(said: &str) -> Result<(f64, String)> {
+    let line = said.lines().find_map(|line| line.split_once(" s a step, bits "));
+    let (seconds, bits) = line.ok_or_else(|| format!("no time of a step in:\n{said}"))?;
+    Ok((seconds.parse()?, bits.to_owned()))
+}
+
 /// Runs both programs in turn.
 fn beside(by_hand: &str, ranks: &str, cells: &str, steps: &str, rounds: &str) -> Result<()> {
     let own = std::env::current_exe()?;
-    let mpirun = std::env::var("TIDA_MPIRUN").unwrap_or_else(|_| "mpirun --oversubscribe --allow-run-as-root".into());
-    let run = |ranks: &str, program: &std::ffi::OsStr, given: &[&str]| -> Result<(f64, String)> {
-        let mut words = mpirun.split_whitespace();
-        let mut command = Command::new(words.next().unwrap_or("mpirun"));
-        let output = command.args(words).args(["-n", ranks]).arg(program).args(given).output()?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let line = said.lines().find_map(|line| line.split_once(" s a step, bits "));
-        let Some((seconds, bits)) = line else {
-            return Err(format!("{said}{}", String::from_utf8_lossy(&output.stderr)).into());
-        };
-        Ok((seconds.parse()?, bits.to_owned()))
-    };
+    let run = |ranks, program, given: &[&str]| step_of(&launched(ranks, program, given, None)?);
     let of_tida = ["heat", "fixed", cells, cells, steps, "3"];
     let (mut tida, mut c, mut alone, mut c_alone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let rounds: usize = rounds.parse()?;
@@ -267,5 +293,51 @@ fn beside(by_hand: &str, ranks: &str, cells: &str, steps: &str, rounds: &str) ->
     let ms = |of: Vec<f64>| median(of) * 1e3;
     println!("{ranks} ranks, {cells}^3: C {:.3} ms a step, tida {:.3} ms: {two:.3} of the speed of C", ms(c), ms(tida));
     println!("1 rank, {cells}^3: C {:.3} ms a step, tida {:.3} ms: {one:.3} of the speed of C", ms(c_alone), ms(alone));
+    Ok(())
+}
+
+/// What ranks take that share a GPU, beside what a model says.
+fn shared(sizes: &str, ranks: &str, planes: &str) -> Result<()> {
+    let own = std::env::current_exe()?;
+    let held: usize = planes.parse()?;
+    for size in sizes.split(',') {
+        let side: usize = size.parse()?;
+        // Numbers of a plane are those of a square; so many planes have as many as a larger one.
+        let mut cells = BTreeMap::new();
+        let strips = [side, (side as f64 * (held as f64).sqrt()).round() as usize].map(|side| side.to_string());
+        for (planes, fuse, strip) in [("0", "off", &strips[0]), (planes, "auto", &strips[1])] {
+            let between: usize = planes.parse::<usize>()?.max(1);
+            let steps = (1usize << 31 >> (3 * side.ilog2())).clamp(48, 480).next_multiple_of(between).to_string();
+            let run = |ranks: usize, planes: &str| {
+                let all = (side * ranks).to_string();
+                let given = ["heat", "periodic", &all, size, &steps, "5", planes];
+                step_of(&launched(&ranks.to_string(), own.as_os_str(), &given, Some(fuse))?)
+            };
+            let (alone, _) = run(1, "0")?;
+            println!("1 rank, {side}^3, {planes} planes held, fuse {fuse}: {:.4} ms a step", alone * 1e3);
+            for ranks in ranks.split(',').filter(|ranks| *ranks != "1") {
+                let said = launched(ranks, own.as_os_str(), &["strip", strip, "100"], None)?;
+                let fill = said.split_once(" bytes each way: ").and_then(|(_, rest)| rest.split_once(" us a fill"));
+                let fill = fill.ok_or("no time of a fill")?.0.parse::<f64>()? * 1e-6;
+                let number: usize = ranks.parse()?;
+                let (step, bits) = run(number, planes)?;
+                if *cells.entry(number).or_insert_with(|| bits.clone()) != bits {
+                    return Err(format!("{ranks} ranks that hold {planes} planes have other cells: {bits}").into());
+                }
+                // A sweep runs over all planes that a rank has.
+                let more = 1.0 + 2.0 * planes.parse::<f64>()? / side as f64;
+                let model = number as f64 * alone * more + fill / between as f64;
+                println!(
+                    "{ranks} ranks on one GPU, {side}^3 each, {planes} planes held: {:.4} ms a step, by the model {:.4} \
+                     (a fill {:.1} us), efficiency {:.3}, by the model {:.3}",
+                    step * 1e3,
+                    model * 1e3,
+                    fill * 1e6,
+                    number as f64 * alone / step,
+                    number as f64 * alone / model
+                );
+            }
+        }
+    }
     Ok(())
 }
