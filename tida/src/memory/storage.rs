@@ -63,9 +63,9 @@ enum Given {
     Nothing,
     /// The allocator, with this layout.
     Memory(NonNull<u8>, alloc::Layout),
-    /// The system reserved so many bytes of addresses that nothing may access.
+    /// The system, so many bytes of pages: zeros, or addresses that nothing may access.
     #[cfg(unix)]
-    Addresses(NonNull<u8>, usize),
+    Pages(NonNull<u8>, usize),
 }
 
 // SAFETY: the memory belongs to this value alone; who accesses it through `base` keeps writers apart.
@@ -326,12 +326,13 @@ impl Block {
     /// A block of values that are in no memory of the host. Its addresses are the array's alone, and nothing may access
     /// them: whoever takes them for memory is stopped, and does not meet what belongs to others.
     fn elsewhere(bytes: usize) -> Option<Block> {
-        let (given, base) = reserved(bytes)?;
+        let (given, base) = pages(bytes, false)?;
         Some(Block { given, base, bytes })
     }
 
-    /// Zeroed memory. The allocator's own zeroed pages are used, which cost nothing until touched: that path takes
-    /// small alignments only, so the base is aligned here.
+    /// Zeroed memory. Much of it comes from the system, whose zeroed pages cost nothing until touched: an allocator that
+    /// was given as much back sets what it keeps to zero by hand. Of less the allocator's own zeroed pages are used. Both
+    /// take small alignments only, so the base is aligned here.
     fn new(bytes: usize, stagger: usize) -> Option<Block> {
         if bytes == 0 {
             let base = NonNull::<Line>::dangling().cast();
@@ -344,9 +345,8 @@ impl Block {
             0x4000..0x40_0000 => (PAGE, stagger, PAGE),
             _ => (HUGE_PAGE, stagger, PAGE),
         };
-        let layout = alloc::Layout::from_size_align(bytes.checked_add(align + stagger + after)?, 16).ok()?;
-        // SAFETY: the size is not 0.
-        let given = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
+        let all = bytes.checked_add(align + stagger + after)?;
+        let (owner, given) = if cfg!(unix) && align == HUGE_PAGE { pages(all, true)? } else { zeroed(all)? };
         let skip = given.as_ptr().addr().next_multiple_of(align) - given.as_ptr().addr() + stagger;
         // SAFETY: skip < align + stagger, which the allocation has beyond `bytes`.
         let base = unsafe { given.add(skip) };
@@ -354,24 +354,36 @@ impl Block {
             // SAFETY: these bytes belong to the allocation.
             unsafe { ask_for_huge_pages(base, bytes) };
         }
-        Some(Block { given: Given::Memory(given, layout), base, bytes })
+        Some(Block { given: owner, base, bytes })
     }
 }
 
-/// Addresses for so many bytes that nothing may access.
-#[cfg(unix)]
-fn reserved(bytes: usize) -> Option<(Given, NonNull<u8>)> {
-    let bytes = bytes.max(1).checked_next_multiple_of(PAGE)?;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: new addresses, which the system chooses.
-    let given = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
-    let base = NonNull::new(given.cast::<u8>()).filter(|_| given != libc::MAP_FAILED)?;
-    Some((Given::Addresses(base, bytes), base))
+/// Zeros of the allocator.
+fn zeroed(bytes: usize) -> Option<(Given, NonNull<u8>)> {
+    let layout = alloc::Layout::from_size_align(bytes.max(1), 16).ok()?;
+    // SAFETY: the size is not 0.
+    let given = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
+    Some((Given::Memory(given, layout), given))
 }
 
-/// No array lies in a file there.
+/// Pages of the system for so many bytes: zeros, or addresses that nothing may access.
+#[cfg(unix)]
+fn pages(bytes: usize, accessed: bool) -> Option<(Given, NonNull<u8>)> {
+    let bytes = bytes.max(1).checked_next_multiple_of(PAGE)?;
+    let (access, reserved) = match accessed {
+        true => (libc::PROT_READ | libc::PROT_WRITE, 0),
+        false => (libc::PROT_NONE, libc::MAP_NORESERVE),
+    };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | reserved;
+    // SAFETY: new addresses, which the system chooses.
+    let given = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
+    let base = NonNull::new(given.cast::<u8>()).filter(|_| given != libc::MAP_FAILED)?;
+    Some((Given::Pages(base, bytes), base))
+}
+
+/// No array lies in a file there, and the allocator has all zeros.
 #[cfg(not(unix))]
-fn reserved(_: usize) -> Option<(Given, NonNull<u8>)> {
+fn pages(_: usize, _: bool) -> Option<(Given, NonNull<u8>)> {
     None
 }
 
@@ -409,9 +421,9 @@ impl Drop for Block {
             Given::Nothing => {}
             // SAFETY: allocated with this layout, and freed once.
             Given::Memory(given, layout) => unsafe { alloc::dealloc(given.as_ptr(), layout) },
-            // SAFETY: reserved with these bytes, and given back once.
+            // SAFETY: mapped with these bytes, and given back once.
             #[cfg(unix)]
-            Given::Addresses(given, bytes) => drop(unsafe { libc::munmap(given.as_ptr().cast(), bytes) }),
+            Given::Pages(given, bytes) => drop(unsafe { libc::munmap(given.as_ptr().cast(), bytes) }),
         }
     }
 }
@@ -447,13 +459,40 @@ mod tests {
         }
     }
 
+    /// Arrays for a moment are made again and again: none may touch its pages, whatever others have left.
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn large_blocks_have_no_pages_at_first() {
+        const BYTES: usize = 6 << 20;
+        let mut between = Vec::new();
+        for _ in 0..4 {
+            let blocks = [(); 2].map(|()| Block::new(BYTES, 0).unwrap());
+            // Keeps an allocator from giving back what lies below.
+            between.push(vec![1u8; 300]);
+            for block in &blocks {
+                let mut resident = vec![0u8; BYTES / PAGE];
+                // SAFETY: the block has these pages, and the list an entry for each.
+                let code = unsafe { libc::mincore(block.base.as_ptr().cast(), BYTES, resident.as_mut_ptr()) };
+                assert_eq!(code, 0);
+                assert_eq!(resident.iter().filter(|page| **page & 1 != 0).count(), 0);
+                // SAFETY: the block has that many bytes.
+                unsafe { block.base.as_ptr().write_bytes(1, BYTES) };
+            }
+        }
+    }
+
     #[test]
     fn pages_of_what_is_pinned_are_the_blocks_own() {
         for bytes in [0x1_0000usize, 0x1_0001, 0x40_0000, 0x40_0001] {
             for stagger in [0, PAGE / 2] {
                 let block = Block::new(bytes, stagger).unwrap();
-                let Given::Memory(given, layout) = block.given else { panic!("no memory") };
-                let (first, end) = (given.addr().get(), given.addr().get() + layout.size());
+                let (given, all) = match block.given {
+                    Given::Memory(given, layout) => (given, layout.size()),
+                    #[cfg(unix)]
+                    Given::Pages(given, all) => (given, all),
+                    Given::Nothing => panic!("no memory"),
+                };
+                let (first, end) = (given.addr().get(), given.addr().get() + all);
                 let (from, to) = (block.base.addr().get(), block.base.addr().get() + bytes);
                 assert!(first <= from / PAGE * PAGE && to.next_multiple_of(PAGE) <= end, "{bytes} {stagger}");
             }
