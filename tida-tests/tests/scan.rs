@@ -3,7 +3,8 @@
 
 use tida::SimDevice;
 use tida::prelude::*;
-use tida_tests::{everywhere, expect, value};
+use tida_tests::several::accelerators;
+use tida_tests::{everywhere, expect, on_a_device, unhurried, value, with_limit};
 
 /// The order that `scan` promises.
 fn plain<T: Number>(line: &[T]) -> Vec<T> {
@@ -46,7 +47,19 @@ fn both<A: tida::Summable>(to: &mut A, of: &A, mut check: impl FnMut(&A, Scan)) 
 #[test]
 fn lines_have_the_bits_of_plain_loops() {
     for acc in everywhere() {
-        for (n, regions) in [(1, 1), (64, 1), (65, 1), (200, 2), (4096, 3), (5000, 7), (266_241, 2)] {
+        let lines = [
+            (1, 1),
+            (64, 1),
+            (65, 1),
+            (200, 2),
+            (4096, 3),
+            (4097, 1),
+            (5000, 7),
+            (30_000, 1),
+            (266_241, 2),
+            (300_001, 1),
+        ];
+        for (n, regions) in lines {
             let values: Vec<f64> = (0..n).map(|i| value(3, [0, 0, i]) - 0.4).collect();
             let builder = TileArray::<f64, 1>::builder([n]).regions([regions]).ghost(1);
             let mut u = builder.build(&acc).unwrap();
@@ -82,6 +95,75 @@ fn rows_of_two_and_three_axes() {
         let mut sums = u.like().unwrap();
         both(&mut sums, &u, |sums, kind| {
             assert_eq!(sums.read_box(sums.domain()).unwrap(), rows(&values, 130, kind));
+        });
+    }
+}
+
+/// Lines of one axis, of which places have parts, and rows, which places have whole.
+#[test]
+fn on_several_places() {
+    for places in [2, 3] {
+        for (name, acc) in accelerators(places, 3) {
+            for n in [130, 5000, 20_001] {
+                let values: Vec<f64> = (0..n).map(|i| value(3, [0, 0, i]) - 0.4).collect();
+                let mut u = TileArray::<f64, 1>::builder([n]).build(&acc).unwrap();
+                u.fill(|[i]| values[i]).unwrap();
+                let mut sums = u.like().unwrap();
+                both(&mut sums, &u, |sums, kind| {
+                    let found = sums.read_box(sums.domain()).unwrap();
+                    assert!(found == rows(&values, n, kind), "{n} on {places} of {name}, {kind:?}");
+                });
+            }
+            let values: Vec<f32> = (0..7 * 5000).map(|n| value(6, [0, 0, n]) as f32).collect();
+            let mut u = TileArray::<f32, 2>::builder([7, 5000]).build(&acc).unwrap();
+            u.fill(|[j, i]| values[j * 5000 + i]).unwrap();
+            let mut sums = u.like().unwrap();
+            both(&mut sums, &u, |sums, kind| {
+                let found = sums.read_box(sums.domain()).unwrap();
+                assert!(found == rows(&values, 5000, kind), "rows on {places} of {name}, {kind:?}");
+            });
+        }
+    }
+}
+
+/// Lines that are not cut are one piece of work, of which a second one moves nothing, however long they are.
+#[test]
+fn one_piece_of_work() {
+    let sim = unhurried().simulate(SimDevice::new()).build().unwrap();
+    for acc in [sim].into_iter().chain(on_a_device(unhurried())) {
+        for n in [1000, 64 * 64 * 64 * 3] {
+            let mut u = TileArray::<f32, 1>::builder([n]).build(&acc).unwrap();
+            u.fill_value(1.0).unwrap();
+            let mut sums = u.like().unwrap();
+            let mut before = acc.stats();
+            for turn in 0..3 {
+                scan(Sum, Scan::Inclusive, &mut sums, &u).unwrap();
+                acc.sync().unwrap();
+                let now = acc.stats();
+                if turn > 0 {
+                    let moved = [now.h2d_bytes - before.h2d_bytes, now.d2h_bytes - before.d2h_bytes];
+                    assert_eq!((now.launches - before.launches, moved, now.compiled - before.compiled), (1, [0; 2], 0));
+                }
+                before = now;
+            }
+            assert_eq!(sums.read_box(sums.domain()).unwrap()[n - 1], n as f32);
+        }
+    }
+}
+
+/// Rows of arrays that have no room on a device go by regions.
+#[test]
+fn out_of_core() {
+    const CELLS: [usize; 2] = [32, 3000];
+    let limit = (CELLS[0] * CELLS[1] * 8 / 2) as u64;
+    let sim = TileAcc::builder().threads(1).simulate(SimDevice::new()).memory_limit(limit).build().unwrap();
+    for acc in [sim].into_iter().chain(with_limit(limit, 64)) {
+        let values: Vec<f64> = (0..CELLS[0] * CELLS[1]).map(|n| value(8, [0, 0, n]) - 0.9).collect();
+        let mut u = TileArray::<f64, 2>::builder(CELLS).regions([8, 1]).build(&acc).unwrap();
+        u.fill(|[j, i]| values[j * CELLS[1] + i]).unwrap();
+        let mut sums = u.like().unwrap();
+        both(&mut sums, &u, |sums, kind| {
+            assert!(sums.read_box(sums.domain()).unwrap() == rows(&values, CELLS[1], kind), "{kind:?}");
         });
     }
 }

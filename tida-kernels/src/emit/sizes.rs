@@ -16,6 +16,12 @@ pub mod scan {
 
     /// Cells of a row that such a block has.
     pub const TILE: u32 = THREADS * 64;
+
+    /// Threads along x of a block of `scan_lines`: one for each sum of a block of 64 such sums.
+    pub const LINE_THREADS: u32 = 64;
+
+    /// Most cells of a row that such a block takes.
+    pub const LONGEST: i64 = 64 * 64 * 64;
 }
 
 /// Of what packs for the link.

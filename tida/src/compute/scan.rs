@@ -4,12 +4,16 @@
 //! cells before it, in turn. The sums of whole blocks are a line that is summed in the same way, and what lies before a
 //! block is added to its cells, as the left operand.
 //!
-//! All cells are read twice and written once: for the sums of blocks, and for those of all cells.
+//! Lines that are not cut, and are not too long for one thread of the CPU, are one step ([`whole`]). Others are summed
+//! level by level, by kernels over groups: all cells are read twice and written once, for the sums of blocks, and for
+//! those of all cells.
+
+mod whole;
 
 use std::panic::Location;
 
 use super::args::all;
-use super::groups::compute_scanned;
+use super::groups::{Step, compute_scanned};
 use super::real::Number;
 use super::reduce::Sum;
 use crate::array::{Fillable, TileArray, gathered};
@@ -92,6 +96,8 @@ pub fn scan<A: Summable>(_: Sum, kind: Scan, to: &mut A, of: &A) -> Result<(), E
 
 /// The steps of a sum, of arrays of so many axes. Arrays are parts of others here, too: what they own is summed.
 trait Steps: Sized {
+    /// Sums all lines, of which each lies in one region.
+    fn lines(&mut self, kind: Scan, of: &Self) -> Result<(), Error>;
     /// The sums of whole blocks of 64 cells, as an array of the same place, if lines have more cells than a block.
     fn blocks(&self) -> Result<Option<Self>, Error>;
     /// Sums each block of 64 cells of `of`, on top of what is before it: `sums` of these `blocks`. `first` is the row
@@ -112,6 +118,23 @@ macro_rules! lines {
         }
 
         impl<T: Number> Steps for TileArray<T, $d> {
+            fn lines(&mut self, kind: Scan, of: &Self) -> Result<(), Error> {
+                let own = self.layout.owned;
+                let exclusive = kind == Scan::Exclusive;
+                let lines = if exclusive { whole::lines::<T, $d, true> } else { whole::lines::<T, $d, false> };
+                for tile in self.tiles().within(own.lo, own.hi) {
+                    let scanned = Scanned { axes: $d, first: 0, sums: Sums::OfLines { exclusive } };
+                    compute_scanned(
+                        &tile,
+                        $group,
+                        (&mut *self, of),
+                        group_kernel!(T; |to, of, group| group.each(|t| to[t.at()] = of[t.at()])),
+                        Step { scanned, lines: Some(lines) },
+                    )?;
+                }
+                Ok(())
+            }
+
             fn blocks(&self) -> Result<Option<Self>, Error> {
                 let own = self.layout.owned;
                 let mut shape = own.extent();
@@ -160,7 +183,7 @@ macro_rules! lines {
                             }
                             blocks[t.at()] = block;
                         });
-                    }), scanned)?;
+                    }), Step { scanned, lines: None })?;
                 }
                 Ok(Some(blocks))
             }
@@ -220,7 +243,7 @@ macro_rules! lines {
                                 to[t.at()] = sum;
                             });
                         }),
-                        scanned,
+                        Step { scanned, lines: None },
                     )?;
                 }
                 Ok(())
@@ -267,6 +290,9 @@ fn in_lines<T: Number, const D: usize>(to: &mut TileArray<T, D>, kind: Scan, of:
 where
     TileArray<T, D>: Steps,
 {
+    if whole::fit(to, of) {
+        return to.lines(kind, of);
+    }
     let own = to.layout.owned;
     let (blocks, sums) = match of.blocks()? {
         Some(blocks) => {

@@ -64,6 +64,8 @@ pub(crate) enum Own {
     ScanSums(ScalarType),
     /// [`scan::scan_cells`].
     ScanCells(ScalarType),
+    /// [`scan::scan_lines`].
+    ScanLines(ScalarType),
     /// [`copies::copies`].
     Copies(copies::Kind),
     /// [`link::codes`], to pack or not.
@@ -318,12 +320,13 @@ impl Compiler {
         made(&self.opened.kernels.own, (own, self.math), || {
             let dialect = self.opened.backend().facts().dialect;
             let folds = |source: Source| self.kernel(&source.text, &source.entry, [fold::FOLD_THREADS, 1, 1]);
-            let scans = |source: Source| self.kernel(&source.text, &source.entry, [scan::THREADS, 1, 1]);
+            let scans = |source: Source, threads| self.kernel(&source.text, &source.entry, [threads, 1, 1]);
             match own {
                 Own::FoldValues(scalar, op) => folds(fold::fold_values(dialect, scalar, op)),
                 Own::FoldTree(scalar, op) => folds(fold::fold_tree_twice(dialect, scalar, op)),
-                Own::ScanSums(scalar) => scans(scan::scan_sums(dialect, scalar)),
-                Own::ScanCells(scalar) => scans(scan::scan_cells(dialect, scalar)),
+                Own::ScanSums(scalar) => scans(scan::scan_sums(dialect, scalar), scan::THREADS),
+                Own::ScanCells(scalar) => scans(scan::scan_cells(dialect, scalar), scan::THREADS),
+                Own::ScanLines(scalar) => scans(scan::scan_lines(dialect, scalar), scan::LINE_THREADS),
                 Own::Copies(kind) => {
                     let source = copies::copies(dialect, &kind);
                     self.kernel(&source.text, source.entry, [copies::THREADS, 1, 1])

@@ -1,7 +1,10 @@
 //! Scans on a device that runs text: kernels of their own, a thread of which has a block of cells in registers.
 //!
-//! They do what the kernels over groups do that are recorded ([`scan`](crate::scan()), in `compute/scan.rs`), which
-//! run where these cannot: natively, on arrays of codes, on parts of arrays, and where a whole array is cut.
+//! Whole lines are one step ([`lines`]). Where lines are cut, steps over blocks do what the kernels over groups do that
+//! are recorded ([`scan`](crate::scan()), in `compute/scan.rs`), which run where these cannot: natively, on arrays of
+//! codes, on parts of arrays, and where a whole array is cut.
+
+pub(crate) mod lines;
 
 use std::sync::Arc;
 
@@ -25,6 +28,8 @@ pub(crate) enum Sums {
     OfBlocks,
     /// The sum up to the cell: the arguments are the sums, the cells, all sums of blocks, and those up to each block.
     UpTo { exclusive: bool },
+    /// All of a line up to the cell: the arguments are the sums and the cells, whose boxes have whole lines.
+    OfLines { exclusive: bool },
 }
 
 /// A step of a scan of arrays of so many axes.
@@ -47,6 +52,43 @@ impl Placed<'_> {
     /// Where a cell is, and how far it is to the next one along the two axes before the last.
     fn line(&self, at: [i64; 4]) -> [i64; 3] {
         [self.start + self.region.position(at) as i64, self.region.strides[1], self.region.strides[2]]
+    }
+}
+
+/// What a launch is told, in the order of [`scan`](tida_kernels::emit::scan)'s kernels.
+#[derive(Clone, Copy, Debug, Default)]
+struct Words {
+    /// Parts of a row that have a block of threads, rows, and how many of these are along the inner axis.
+    tiles: u64,
+    rows: u64,
+    inner: i64,
+    cells: i64,
+    of: [i64; 3],
+    to: [i64; 3],
+    before: [i64; 3],
+    block: i64,
+    exclusive: bool,
+}
+
+impl Words {
+    /// Puts a launch into a stream, given this memory.
+    ///
+    /// # Errors
+    /// What the device refuses.
+    ///
+    /// # Safety
+    /// The memory is what the kernel asks for, of rows that lie as the words say, and lives until the launch is done.
+    unsafe fn put(&self, queue: &Queue<'_>, kernel: &dyn Kernel, threads: u32, given: &[&Memory]) -> Result<(), Error> {
+        let Words { tiles, rows, inner, cells, of, to, before, block, exclusive } = *self;
+        let mut words = vec![tiles as i64, inner, cells];
+        words.extend([of, to, before].concat());
+        words.extend([block, i64::from(exclusive)]);
+        let words: Vec<u8> = words.into_iter().flat_map(i64::to_ne_bytes).collect();
+        let memories = given.iter().map(|memory| Argument::Memory(memory));
+        let arguments: SmallVec<[Argument<'_>; 5]> = memories.chain([Argument::Bytes(&words)]).collect();
+        let (blocks, threads) = ([(rows * tiles) as u32, 1, 1], [threads, 1, 1]);
+        // SAFETY: the caller's promise; cells past a row's end are left out by the kernel.
+        unsafe { queue.device.backend().launch(queue.stream, kernel, blocks, threads, &arguments) }
     }
 }
 
@@ -79,6 +121,10 @@ impl Scanned {
         args: &[OnDevice<'_>],
         boxes: &[(usize, GridBox<4>)],
     ) -> Result<Option<SmallVec<[Arc<Memory>; 4]>>, Error> {
+        if let Sums::OfLines { exclusive } = self.sums {
+            // SAFETY: handed on.
+            return unsafe { lines::enqueue(queue, args, boxes, exclusive) };
+        }
         let facts = queue.device.backend().facts();
         let Some(scalar) = scalar(args).filter(|_| !facts.native) else { return Ok(None) };
         let most = facts.grid[0].min(u32::MAX.into());
@@ -95,7 +141,7 @@ impl Scanned {
         }
         let kernel = queue.device.compiler().own(match self.sums {
             Sums::OfBlocks => Own::ScanSums(scalar),
-            Sums::UpTo { .. } => Own::ScanCells(scalar),
+            _ => Own::ScanCells(scalar),
         })?;
         queue.enqueue(|| {
             // SAFETY: handed on.
@@ -109,7 +155,7 @@ impl Scanned {
         let [_, outer, inner, last] = cells.extent().map(|n| n as i64);
         let of_row = match self.sums {
             Sums::OfBlocks => last.checked_mul(SEGMENT)?,
-            Sums::UpTo { .. } => last,
+            _ => last,
         };
         Some([outer.checked_mul(inner)? as u64, (of_row as u64).div_ceil(TILE.into())])
     }
@@ -129,51 +175,43 @@ impl Scanned {
         let [_, _, inner, last] = cells.extent().map(|n| n as i64);
         let axis = 4 - self.axes;
         let mut other = cells.lo;
-        let mut words = vec![tiles as i64, inner];
-        match (self.sums, placed) {
+        let words = Words { tiles, rows, inner, ..Words::default() };
+        // What is read comes first, and then what is written.
+        let (words, given) = match (self.sums, placed) {
             (Sums::OfBlocks, [sums, of]) => {
                 other[3] *= SEGMENT;
                 other[axis] += self.first;
-                words.push(last * SEGMENT);
-                words.extend([of.line(other), [0; 3], sums.line(cells.lo)].concat());
-                words.extend([0, 0]);
+                let (of_first, before) = (of.line(other), sums.line(cells.lo));
+                (Words { cells: last * SEGMENT, of: of_first, before, ..words }, vec![&of.memory, &sums.memory])
             }
-            (Sums::UpTo { exclusive }, [to, of, blocks, _]) => {
+            (Sums::UpTo { exclusive }, [to, of, blocks, sums]) => {
                 let block = other[3] / SEGMENT;
                 other[3] = 0;
                 other[axis] -= self.first;
-                words.push(last);
-                words.extend([of.line(cells.lo), to.line(cells.lo), blocks.line(other)].concat());
-                words.extend([block, i64::from(exclusive)]);
+                let (of_first, to_first, before) = (of.line(cells.lo), to.line(cells.lo), blocks.line(other));
+                let words = Words { cells: last, of: of_first, to: to_first, before, block, exclusive, ..words };
+                (words, vec![&of.memory, &to.memory, &blocks.memory, &sums.memory])
             }
             _ => return Ok(()),
-        }
-        let words: Vec<u8> = words.into_iter().flat_map(i64::to_ne_bytes).collect();
-        // What is read comes first, and then what is written.
-        let order: &[usize] = if placed.len() == 2 { &[1, 0] } else { &[1, 0, 2, 3] };
-        let memories = order.iter().map(|n| Argument::Memory(&placed[*n].memory));
-        let arguments: SmallVec<[Argument<'_>; 5]> = memories.chain([Argument::Bytes(&words)]).collect();
-        let (blocks, threads) = ([(rows * tiles) as u32, 1, 1], [THREADS, 1, 1]);
-        // SAFETY: the caller's promise; cells past a row's end are left out by the kernel.
-        unsafe { queue.device.backend().launch(queue.stream, kernel, blocks, threads, &arguments) }
+        };
+        let given: SmallVec<[&Memory; 4]> = given.into_iter().map(|memory| &**memory).collect();
+        // SAFETY: the caller's promise.
+        unsafe { words.put(queue, kernel, THREADS, &given) }
     }
 }
 
 /// Where an argument is on the device; none if it is there in part, or is one to be read as a whole and cut.
 fn placed<'a>(
-    queue: &Queue<'_>,
+    queue: &'a Queue<'_>,
     arg: &DeviceArg<'a>,
     region: usize,
     scalar: ScalarType,
 ) -> Result<Option<Placed<'a>>, Error> {
-    let (array, whole): (&DeviceArray<'a>, bool) = match arg {
-        DeviceArg::Tiled(array) => (array, false),
-        DeviceArg::Whole(array, _) => (array, true),
-        DeviceArg::Table(..) => return Ok(None),
+    let (array, whole): (DeviceArray<'a>, bool) = match arg {
+        DeviceArg::Tiled(array) => (array.placed(queue), false),
+        DeviceArg::Whole(array, _) if queue.ring(array.storage).is_none() => (*array, true),
+        _ => return Ok(None),
     };
-    if queue.ring(array.storage).is_some() {
-        return Ok(None);
-    }
     let layout: &'a [WideRegion] = match (whole, array.storage.row()) {
         (true, Some(row)) => &row.whole.regions,
         _ => &array.layout.regions,

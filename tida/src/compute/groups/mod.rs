@@ -88,14 +88,26 @@ where
     record(tile, extent, args, kernel, None).map_err(|e| e.recorded_at(recorded))
 }
 
-/// The same of what is a step of a scan: devices have a kernel of their own for it.
+/// What a step does with whole lines, given the views of its arguments and a box.
+pub(super) type Lines<V, const D: usize> = fn(&V, &GridBox<D>);
+
+/// What a step of a scan is besides a kernel over groups.
+pub(super) struct Step<V, const D: usize> {
+    /// What devices have a kernel of their own for.
+    pub scanned: Scanned,
+    /// What it does with whole lines in its native form, if it has whole lines: then the kernel says what it reads and
+    /// writes, at its own cell alone.
+    pub lines: Option<Lines<V, D>>,
+}
+
+/// The same of a step of a scan.
 #[track_caller]
 pub(super) fn compute_scanned<const D: usize, A, N>(
     tile: &Tile<D>,
     extent: [usize; D],
     args: A,
     kernel: N,
-    scanned: Scanned,
+    scanned: Step<Views<A, Proven, D>, D>,
 ) -> Result<(), Error>
 where
     A: Args<D>,
@@ -111,7 +123,7 @@ fn record<const D: usize, A, N>(
     extent: [usize; D],
     args: A,
     kernel: N,
-    scanned: Option<Scanned>,
+    scanned: Option<Step<Views<A, Proven, D>, D>>,
 ) -> Result<(), Error>
 where
     A: Args<D>,
@@ -268,7 +280,7 @@ fn has_room(prepared: &Prepared, acc: &TileAcc) -> Result<(), Error> {
 }
 
 /// A kernel over groups in its native form, with what it holds of its arguments.
-struct Native<H, N, const D: usize> {
+struct Native<H: HeldArgs<D>, N, const D: usize> {
     kernel: N,
     quoted: Quoted,
     held: H,
@@ -282,7 +294,7 @@ struct Native<H, N, const D: usize> {
     prepared: Arc<Prepared>,
     wholes: Wholes,
     /// The step of a scan that it is.
-    scanned: Option<Scanned>,
+    scanned: Option<Step<H::Views<Proven>, D>>,
 }
 
 impl<H, N, const D: usize> Launch for Native<H, N, D>
@@ -301,7 +313,11 @@ where
     }
 
     fn grain(&self) -> [i64; 4] {
-        std::array::from_fn(|d| (d + D).checked_sub(4).map_or(1, |axis| self.extent[axis]))
+        let mut grain = std::array::from_fn(|d| (d + D).checked_sub(4).map_or(1, |axis| self.extent[axis]));
+        if self.lines().is_some() {
+            grain[3] = i64::MAX;
+        }
+        grain
     }
 
     fn needs(&self) -> Option<Needs> {
@@ -313,9 +329,9 @@ where
     }
 
     unsafe fn enqueue(self: Arc<Self>, queue: &Queue<'_>, boxes: &[(usize, GridBox<4>)]) -> Result<Done, Error> {
-        if let Some(scanned) = self.scanned.filter(|_| !self.prepared.is_coded) {
+        if let Some(step) = self.scanned.as_ref().filter(|_| !self.prepared.is_coded) {
             // SAFETY: the caller's promise, and that of what is a step of a scan.
-            if let Some(held) = unsafe { scanned.enqueue(queue, &self.held.on_device(), boxes)? } {
+            if let Some(held) = unsafe { step.scanned.enqueue(queue, &self.held.on_device(), boxes)? } {
                 return Ok(Box::new(move || {
                     drop((held, self));
                     Ok(())
@@ -348,6 +364,11 @@ where
     H: HeldArgs<D>,
     N: for<'b> Fn(AskGroups<'b, H::Views<Proven>, H::Views<Checked>, D>) + Send + Sync + 'static,
 {
+    /// What it does with whole lines, if it has these.
+    fn lines(&self) -> Option<Lines<H::Views<Proven>, D>> {
+        self.scanned.as_ref().and_then(|step| step.lines)
+    }
+
     /// Runs over a box of whole groups inside one region, of arrays on the host or where `sites` says.
     ///
     /// # Safety
@@ -383,6 +404,15 @@ where
         let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, true);
         let how =
             How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites, alone: &[] };
+        if let Some(lines) = self.lines() {
+            // SAFETY: the caller's promise; `check` has proven that a cell of a tile is one of both arrays.
+            let views = unsafe { self.held.views::<Proven>(region, how) };
+            cpu::vectorised(
+                #[inline(always)]
+                || lines(&views, &cells),
+            );
+            return Ok(());
+        }
         cpu::vectorised(
             #[inline(always)]
             || {
