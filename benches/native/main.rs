@@ -96,6 +96,21 @@ kernels! {
     });
 }
 
+/// The cells of a colour: each second one of a row, for which there are vectors too.
+#[inline(never)]
+fn red_black([u, f]: &mut Pair) -> tida::Result<()> {
+    u.fill_ghosts()?;
+    sweep_colour(
+        Colour::red_black(0),
+        u.tiles(),
+        (u, &*f),
+        kernel!(|u, f, at| {
+            let around = u[at - [1, 0]] + u[at + [1, 0]] + u[at - [0, 1]] + u[at + [0, 1]];
+            u[at] += 1.5 * (0.25 * (around + f[at]) - u[at]);
+        }),
+    )
+}
+
 fn main() -> tida::Result<()> {
     let acc = TileAcc::builder().device(Device::Cpu).build()?;
     let mut u = TileArray::<f64, 2>::builder([64, 128]).ghost(4).boundary(Boundary::Periodic).build(&acc)?;
@@ -109,5 +124,8 @@ fn main() -> tida::Result<()> {
             text.lines().skip_while(|line| *line != "processor").skip(1).take_while(|line| line.starts_with("  "));
         println!("{name}: {}", native.map(str::trim).collect::<Vec<_>>().join("; "));
     }
+    red_black(&mut pair)?;
+    // (`explain` knows `compute` alone.)
+    println!("red_black: vectors of neighbours, of which every second one is stored");
     acc.sync()
 }

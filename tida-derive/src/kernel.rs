@@ -7,8 +7,8 @@ use syn::visit::Visit;
 use tida_quote::quote::{KernelTree, NativeForm};
 
 use crate::body::{
-    Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, halved, is_plain, nothing, out_name,
-    reads, text_of,
+    Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, halved, is_blind, is_plain, nothing,
+    out_name, reads, text_of,
 };
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
@@ -54,7 +54,8 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     if !body.errors.is_empty() {
         return with_errors(&body.library, body.errors);
     }
-    let reads = (reads(&native.quoted, args.len()), halved(&native.quoted), is_plain(&native.quoted));
+    let quoted = &native.quoted;
+    let reads = (reads(quoted, args.len()), halved(quoted), [is_plain(quoted), is_blind(quoted)]);
     let Chosen { mut blocks, form, few_form, few } = Chosen::of(&body, &native, at, args);
     let rust = body.with_ways(native.native);
     if let Some(blocks) = &mut blocks {
@@ -250,11 +251,12 @@ fn keeps_much(body: &syn::Expr) -> bool {
     most.0 > MOST_KEPT
 }
 
-/// How many values a cell reads of each argument, the axes along which it halves where it is, and whether it is plain.
-type Counted = (Vec<[u32; 2]>, u32, bool);
+/// How many values a cell reads of each argument, the axes along which it halves where it is, and whether it is plain
+/// and reads nothing of what it has written.
+type Counted = (Vec<[u32; 2]>, u32, [bool; 2]);
 
-/// A type that says what a cell reads, along which axes it halves where it is, and whether it is plain.
-fn counts(body: &Body, (reads, halved, plain): Counted) -> TokenStream {
+/// A type that says this.
+fn counts(body: &Body, (reads, halved, [plain, blind]): Counted) -> TokenStream {
     let halved = Literal::u32_unsuffixed(halved);
     let reads = reads.iter().map(|counts| {
         let [whole, parts] = counts.map(Literal::u32_unsuffixed);
@@ -269,6 +271,7 @@ fn counts(body: &Body, (reads, halved, plain): Counted) -> TokenStream {
             const COUNTS: &'static [[#count; 2]] = &[#(#reads),*];
             const HALVED: #count = #halved;
             const PLAIN: #truth = #plain;
+            const BLIND: #truth = #blind;
         }
     }
 }

@@ -411,6 +411,81 @@ fn lines_and_four_axes() {
     }
 }
 
+/// Rows of which all cells run, though every second one alone writes: elements of several components, one of which is
+/// written under a condition; reads three cells away; small numbers; and a kernel that reads what it has written.
+#[test]
+fn rows_of_which_all_cells_run() {
+    let shape = [9usize, 301];
+    let (rows, columns) = (1..8usize, 3..298usize);
+    let inner = |u: TileIter<2>| u.within([1, 3], [8, 298]);
+    let seed = |j: usize, i: usize| ((j * 301 + i) * 2_654_435_761 % 1000) as f32 * 1e-3;
+    for acc in everywhere() {
+        let build = || TileArray::<[f32; 2], 2>::builder(shape).build(&acc);
+        let (mut u, mut v) = (build().unwrap(), build().unwrap());
+        u.fill(|[j, i]| [seed(j, i), seed(i, j)]).unwrap();
+        v.fill(|[j, i]| [seed(j + 7, i), 0.0]).unwrap();
+        let mut codes = TileArray::<u8, 2>::builder(shape).build(&acc).unwrap();
+        codes.fill(|[j, i]| (seed(j, i) * 255.0) as u8).unwrap();
+        let [mut plain_u, mut plain_v] = [&u, &v].map(|u| u.read_box(u.domain()).unwrap());
+        let mut plain_codes = codes.read_box(codes.domain()).unwrap();
+        for colour in [0, 1, 1, 0] {
+            let one = Colour::red_black(colour);
+            sweep_colour(
+                one,
+                inner(u.tiles()),
+                (&mut u, &v),
+                kernel!(|u, v, at| {
+                    u[at][0] = 0.5 * (u[at - [0, 3]][1] + u[at + [1, 0]][0]) - 0.125 * u[at][0];
+                    if v[at][0] > 0.5 {
+                        u[at][1] += 0.25 * v[at + [0, 1]][0];
+                    }
+                }),
+            )
+            .unwrap();
+            sweep_colour(
+                one,
+                inner(u.tiles()),
+                (&mut u, &mut v),
+                kernel!(|u, v, at| {
+                    u[at][1] = 0.75 * u[at][1] + 0.125 * u[at + [0, 3]][0];
+                    v[at] = [u[at][1], u[at - [0, 1]][0]];
+                }),
+            )
+            .unwrap();
+            sweep_colour(
+                one,
+                inner(codes.tiles()),
+                &mut codes,
+                kernel!(|codes, at| codes[at] = (codes[at - [0, 1]] ^ codes[at + [1, 0]]) >> 1),
+            )
+            .unwrap();
+            for sweep in 0..3 {
+                let cells = rows.clone().flat_map(|j| columns.clone().map(move |i| (j, i)));
+                for (j, i) in cells.filter(|(j, i)| (i + j) % 2 == colour) {
+                    let n = j * 301 + i;
+                    match sweep {
+                        0 => {
+                            let around = plain_u[n - 3][1] + plain_u[n + 301][0];
+                            plain_u[n][0] = 0.5 * around - 0.125 * plain_u[n][0];
+                            if plain_v[n][0] > 0.5 {
+                                plain_u[n][1] += 0.25 * plain_v[n + 1][0];
+                            }
+                        }
+                        1 => {
+                            plain_u[n][1] = 0.75 * plain_u[n][1] + 0.125 * plain_u[n + 3][0];
+                            plain_v[n] = [plain_u[n][1], plain_u[n - 1][0]];
+                        }
+                        _ => plain_codes[n] = (plain_codes[n - 1] ^ plain_codes[n + 301]) >> 1,
+                    }
+                }
+            }
+        }
+        assert_eq!(u.read_box(u.domain()).unwrap(), plain_u);
+        assert_eq!(v.read_box(v.domain()).unwrap(), plain_v);
+        assert_eq!(codes.read_box(codes.domain()).unwrap(), plain_codes);
+    }
+}
+
 /// The first cell that fails is one of the colour.
 #[test]
 fn cells_that_fail() {

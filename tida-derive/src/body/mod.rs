@@ -26,7 +26,7 @@ pub use generic::Open;
 pub use group::{Groups, len as group_len};
 pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
 pub use method::{Called, name_of_method};
-pub use nest::{Constants, halved, is_plain, reads};
+pub use nest::{Constants, halved, is_blind, is_plain, reads};
 use reads::Ways;
 pub use scope::{Named, Scope, receiver};
 pub use types::is_point;

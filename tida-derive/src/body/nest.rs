@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tida_quote::quote::walk::Walk;
 use tida_quote::quote::{
-    BinaryOp, Block, Expr, ExprKind, LocalId, Method, Pattern, Projection, Range, Span, Stmt, StmtKind, UnaryOp,
+    BinaryOp, Block, Expr, ExprKind, LocalId, Method, Pattern, Place, Projection, Range, Span, Stmt, StmtKind, UnaryOp,
 };
 
 /// Turns of a loop with numbers for bounds, those of loops inside it counted, that the compiler writes out: then it
@@ -360,6 +360,56 @@ pub fn is_plain(body: &Block) -> bool {
     };
     Walk { expr: &mut count, stmt: &mut look }.block(body);
     !others && counts.get().iter().zip(PLAIN).all(|(count, most)| *count <= most)
+}
+
+/// Whether a cell reads nothing of an argument once it has written it, but by the assignment that changes it.
+pub fn is_blind(body: &Block) -> bool {
+    is_blind_after(&|walk| walk.block(body), &RefCell::default())
+}
+
+/// The same of what is walked, after these arguments were written.
+fn is_blind_after(walk: &dyn Fn(&mut Walk<'_>), written: &RefCell<Vec<u32>>) -> bool {
+    let (sees, mut inner) = (Cell::new(false), true);
+    let mut look = |expr: &Expr| {
+        if let ExprKind::Load { arg, .. } = &expr.kind {
+            sees.set(sees.get() || written.borrow().contains(arg));
+        }
+    };
+    let mut keep = |stmt: &Stmt| match &stmt.kind {
+        StmtKind::Assign { place: Place::Element { arg, index, path }, value, .. } => {
+            let before = |walk: &mut Walk<'_>| {
+                walk.expr(index);
+                walk.expr(value);
+                path.iter().for_each(|part| {
+                    if let Projection::Index(entry) = part {
+                        walk.expr(entry);
+                    }
+                });
+            };
+            inner &= is_blind_after(&before, written);
+            written.borrow_mut().push(*arg);
+            false
+        }
+        StmtKind::For { body, .. } | StmtKind::While { body, .. } => {
+            // What a turn writes the next one may read.
+            inner &= !writes(body);
+            true
+        }
+        _ => true,
+    };
+    walk(&mut Walk { expr: &mut look, stmt: &mut keep });
+    inner && !sees.get()
+}
+
+/// Whether a body writes an argument.
+fn writes(body: &Block) -> bool {
+    let mut found = false;
+    let mut look = |stmt: &Stmt| {
+        found |= matches!(&stmt.kind, StmtKind::Assign { place: Place::Element { .. }, .. });
+        true
+    };
+    Walk { expr: &mut |_| {}, stmt: &mut look }.block(body);
+    found
 }
 
 /// All axes.

@@ -14,7 +14,7 @@ use tida_kernels::quote::{StaticFunction, StaticKernel};
 use tida_kernels::scalar::{Fault, fault};
 
 use super::segments::{Combine, segments};
-use super::stage::{Buffer, Reads, STRETCH, StagedViews, is_staged, pairs};
+use super::stage::{Buffer, Copied, Reads, STRETCH, StagedViews, has_room, is_staged, pairs};
 use super::view::Way;
 use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
@@ -63,6 +63,12 @@ pub unsafe fn give<M: 'static>(
 /// Cells that one comparison of two addresses takes as long as, about.
 const PAIR: i64 = 8;
 
+/// Cells of a row, below which those of a colour run one by one.
+const SHORT: i64 = 16;
+
+/// The lowest and the highest offset from a cell along each of four axes.
+pub(crate) type Around = [(i64, i64); 4];
+
 /// What may run: the kernel that was analysed, with the values captured then.
 #[derive(Debug)]
 pub(crate) struct Pass<'b> {
@@ -85,6 +91,8 @@ pub(crate) struct Pass<'b> {
     along: Option<(usize, bool)>,
     /// The colour of the cells that run, if not all do.
     colour: Option<CellColour>,
+    /// How far around it a cell reads what is written, along each axis, if cells of other colours may run for nothing.
+    around: Option<Around>,
     /// A cell then waits long for the one before it.
     waits: bool,
     /// The fault of the first cell in row-major order, and that cell, or the first of the stretch of its row.
@@ -96,8 +104,22 @@ impl<'b> Pass<'b> {
     pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
         let (differs, ran, folded, fault) = Default::default();
-        let (overwrites, in_place, along, colour, waits) = (false, false, None, None, false);
-        Pass { quoted, numbers, differs, ran, folded, may_fault, overwrites, in_place, along, colour, waits, fault }
+        let (overwrites, in_place, along, colour, around, waits) = Default::default();
+        Pass {
+            quoted,
+            numbers,
+            differs,
+            ran,
+            folded,
+            may_fault,
+            overwrites,
+            in_place,
+            along,
+            colour,
+            around,
+            waits,
+            fault,
+        }
     }
 
     /// The same of a kernel that reads other cells of what it writes, if it does, over cells that run in this order, if
@@ -107,9 +129,23 @@ impl<'b> Pass<'b> {
         Pass { in_place, along, ..self }
     }
 
-    /// The same over cells of a colour.
-    pub fn coloured(self, colour: Option<CellColour>) -> Self {
-        Pass { colour, ..self }
+    /// The same over cells of a colour. Where that is given, other cells may run for nothing, which read so far around
+    /// them of what is written.
+    pub fn coloured(self, colour: Option<CellColour>, around: Option<Around>) -> Self {
+        Pass { colour, around, ..self }
+    }
+
+    /// Whether all cells of a row between these may run, though every second one alone has the colour and writes: they
+    /// read nothing that another thread may write, which is what is written beyond the box.
+    #[inline(always)]
+    pub fn may_run_all<const D: usize>(&self, at: [i64; D], [begins, end]: [i64; 2], cells: &GridBox<D>) -> bool {
+        let Some(around) = &self.around else { return false };
+        (0..D).all(|d| {
+            let (lo, hi) = (d + 4).checked_sub(D).map_or((0, 0), |axis| around[axis]);
+            // The first and the last one have the colour.
+            let (first, last) = if d + 1 == D { (begins + 1, end - 2) } else { (at[d], at[d]) };
+            cells.lo[d] <= first + lo && last + hi < cells.hi[d]
+        })
     }
 
     /// Of the cells of a row from this one on, how many come before the first that runs, and how far those that run
@@ -434,12 +470,12 @@ unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize, const APART: bool
         // SAFETY: at most as many values as cells are written, one after the other: the caller's promise.
         out = unsafe {
             if const { matches!(V::WAY, Way::Coloured) } {
-                row_of_colour(views, cell, at, [first, last], out, pass)
+                row_of_colour::<W, _, _, D>(views, cell, at, &cells, out, pass)
             } else if const { is_staged(&V::SIZES, W::COUNTS) } && !pass.in_place {
                 let (mut from, mut out) = (first, out);
                 while from < last {
                     let to = last.min(from + STRETCH as i64);
-                    out = stretch(views, cell, at, [from, to], out, !pass.overwrites);
+                    out = stretch(views, cell, at, [from, to], out, (!pass.overwrites, Copied::Back));
                     from = to;
                 }
                 out
@@ -525,28 +561,53 @@ unsafe fn row_of_pairs<V, R, const D: usize>(
     out
 }
 
-/// The same of the cells of a colour.
+/// The same of the cells of a colour. If that is every second cell, all cells run that may, and those of the colour
+/// alone write: vectors are made of cells that follow one another.
 ///
 /// # Safety
 /// As [`row`].
 #[inline(always)]
-unsafe fn row_of_colour<V, R, const D: usize>(
+unsafe fn row_of_colour<W: Reads, V: StagedViews<D>, R, const D: usize>(
     views: &V,
     cell: &impl Fn(&V, [i64; D]) -> R,
     at: [i64; D],
-    [first, last]: [i64; 2],
+    cells: &GridBox<D>,
     out: *mut R,
     pass: &Pass<'_>,
 ) -> *mut R {
+    let (first, last) = (cells.lo[D - 1], cells.hi[D - 1]);
     // SAFETY: the caller's promise.
-    unsafe {
-        match pass.of_row(at) {
-            None => {}
-            Some((before, 2)) => row_every(views, cell, at, [first, first + before, last], out, 2),
-            Some((before, every)) => row_every(views, cell, at, [first, first + before, last], out, every),
+    let next = unsafe { out.add((last - first) as usize) };
+    let Some((before, every)) = pass.of_row(at) else { return next };
+    let begins = first + before;
+    // The cell after the last one of the colour, if that is every second cell.
+    let end = last - (last - begins + 1).rem_euclid(2);
+    let all = const { W::BLIND && !V::CHECKED && has_room(&V::SIZES) }
+        && every == 2
+        && end - begins >= SHORT
+        && pass.may_run_all(at, [begins, end], cells);
+    if !all {
+        // SAFETY: the caller's promise. (The compiler knows how far they are apart, mostly.)
+        unsafe {
+            match every {
+                2 => row_every(views, cell, at, [first, begins, last], out, 2),
+                _ => row_every(views, cell, at, [first, begins, last], out, every),
+            }
         }
-        out.add((last - first) as usize)
+        return next;
     }
+    let mut from = begins;
+    while from < end {
+        let to = end.min(from + STRETCH as i64);
+        // SAFETY: the caller's promise; no other thread writes the cells between, or accesses those of the colour. (A
+        // stretch has an even number of cells: each begins with one of the colour.)
+        unsafe {
+            let out = out.add((from - first) as usize);
+            stretch(views, cell, at, [from, to], out, (!pass.overwrites, Copied::HalfBack));
+        }
+        from = to;
+    }
+    next
 }
 
 /// Runs the cells of a row between `begins` and `last` that are so far apart. The values go where those of all cells
@@ -639,10 +700,12 @@ unsafe fn lines<V: StagedViews<D>, R, const D: usize>(
     }
 }
 
-/// As [`row`] by way of a buffer, into which what is there is copied first if they `fetch`.
+/// As [`row`] by way of a buffer, into which what is there is copied first if they `fetch`, and of which `back` says
+/// what is copied to the arrays.
 ///
 /// # Safety
-/// As [`row`]; the cells are in the arrays that are written, the caller's alone, and at most [`STRETCH`].
+/// As [`row`]; the cells are in the arrays that are written, and at most [`STRETCH`]. No one else accesses those that
+/// are copied back, or writes the others.
 #[inline(always)]
 unsafe fn stretch<V: StagedViews<D>, R, const D: usize>(
     views: &V,
@@ -650,7 +713,7 @@ unsafe fn stretch<V: StagedViews<D>, R, const D: usize>(
     at: [i64; D],
     [first, last]: [i64; 2],
     out: *mut R,
-    fetch: bool,
+    (fetch, back): (bool, Copied),
 ) -> *mut R {
     let mut buffer = Buffer::new();
     let memory = buffer.start();
@@ -661,10 +724,10 @@ unsafe fn stretch<V: StagedViews<D>, R, const D: usize>(
     // SAFETY: the caller's promise; `is_staged` has said that the bytes of a stretch fit.
     unsafe {
         if fetch {
-            views.copy(memory, start, n, false);
+            views.copy(memory, start, n, Copied::There);
         }
         let out = row(&*staged, cell, at, [first, last], out);
-        views.copy(memory, start, n, true);
+        views.copy(memory, start, n, back);
         out
     }
 }

@@ -127,13 +127,40 @@ pub trait StagedView<const D: usize> {
     #[inline(always)]
     fn stage(&mut self, _memory: *mut u8, _first: [i64; D]) {}
 
-    /// Copies a stretch of `n` cells between the array and a buffer, `back` to the array.
+    /// Copies a stretch of `n` cells between the array and a buffer.
     ///
     /// # Safety
-    /// The buffer has room for a stretch of so many bytes a cell, the cells are in the array and the caller's alone,
-    /// and at most [`STRETCH`].
+    /// The buffer has room for a stretch of so many bytes a cell, the cells are in the array, and at most [`STRETCH`].
+    /// No one else accesses those that are copied to it, or writes those that are copied from it.
     #[inline(always)]
-    unsafe fn copy(&self, _memory: *mut u8, _first: [i64; D], _n: usize, _back: bool) {}
+    unsafe fn copy(&self, _memory: *mut u8, _first: [i64; D], _n: usize, _what: Copied) {}
+}
+
+/// Which cells of a stretch are copied.
+#[derive(Clone, Copy, Debug)]
+pub enum Copied {
+    /// All, from the array to a buffer.
+    There,
+    /// All, back to the array.
+    Back,
+    /// The first one and every second one after it, back to the array.
+    HalfBack,
+}
+
+/// Copies the first of `n` values and every second one after it. (It is written for the compiler to make vectors that
+/// store some of their values.)
+///
+/// # Safety
+/// Both places have so many values; no one else accesses those that are copied.
+#[inline(always)]
+unsafe fn copy_half<T: Copy>(from: *const u8, to: *mut u8, n: usize) {
+    let (from, to) = (from.cast::<T>(), to.cast::<T>());
+    for k in 0..n {
+        if k % 2 == 0 {
+            // SAFETY: the caller's promise.
+            unsafe { to.add(k).write_unaligned(from.add(k).read_unaligned()) };
+        }
+    }
 }
 
 const fn read_only<T: Element>() -> Size {
@@ -180,7 +207,7 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
     }
 
     #[inline(always)]
-    unsafe fn copy(&self, memory: *mut u8, first: [i64; D], n: usize, back: bool) {
+    unsafe fn copy(&self, memory: *mut u8, first: [i64; D], n: usize, what: Copied) {
         let placed = const { Placed::of(&T::TYPE) };
         let (raw, position) = self.raw(first);
         for (size, before) in placed.list.into_iter().take(placed.count) {
@@ -189,8 +216,14 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
             unsafe {
                 let (cells, staged) =
                     (raw.base.add(raw.cells * before + position * size), memory.add(STRETCH * before));
-                let (from, to) = if back { (staged, cells) } else { (cells, staged) };
-                std::ptr::copy_nonoverlapping(from, to, n * size);
+                match (what, size) {
+                    (Copied::There, _) => std::ptr::copy_nonoverlapping(cells, staged, n * size),
+                    (Copied::Back, _) => std::ptr::copy_nonoverlapping(staged, cells, n * size),
+                    (Copied::HalfBack, 1) => copy_half::<u8>(staged, cells, n),
+                    (Copied::HalfBack, 2) => copy_half::<u16>(staged, cells, n),
+                    (Copied::HalfBack, 4) => copy_half::<u32>(staged, cells, n),
+                    (Copied::HalfBack, _) => copy_half::<u64>(staged, cells, n),
+                }
             }
         }
     }
@@ -220,7 +253,7 @@ pub trait StagedViews<const D: usize> {
     ///
     /// # Safety
     /// As [`StagedView::copy`].
-    unsafe fn copy(&self, memory: *mut u8, first: [i64; D], n: usize, back: bool);
+    unsafe fn copy(&self, memory: *mut u8, first: [i64; D], n: usize, what: Copied);
 }
 
 /// How many elements, and parts of elements, a cell of a kernel reads of each argument. Known as the kernel is built.
@@ -233,6 +266,9 @@ pub trait Reads {
 
     /// Whether it is a few sums and products of a few reads, so that it may be written out for many cells.
     const PLAIN: bool = false;
+
+    /// Whether it reads nothing of what it has written: that may lie elsewhere until the cell has ended.
+    const BLIND: bool = false;
 }
 
 /// Not to be staged.
@@ -245,7 +281,12 @@ impl Reads for NoReads {
 
 /// Whether the cells of a kernel are staged that reads so many elements and parts of elements of its arguments.
 pub const fn is_staged(sizes: &[Size; ARGS], reads: &[[u32; 2]]) -> bool {
-    !reads.is_empty() && written(sizes).1 <= BYTES && pairs(sizes, reads) > PAIRS
+    !reads.is_empty() && has_room(sizes) && pairs(sizes, reads) > PAIRS
+}
+
+/// Whether the buffer has room for a stretch of cells.
+pub const fn has_room(sizes: &[Size; ARGS]) -> bool {
+    written(sizes).1 <= BYTES
 }
 
 /// Pairs of a store and another access of a cell.
@@ -299,11 +340,11 @@ macro_rules! tuple {
                 let _ = before;
             }
             #[inline(always)]
-            unsafe fn copy(&self, memory: *mut u8, first: [i64; D], n: usize, back: bool) {
+            unsafe fn copy(&self, memory: *mut u8, first: [i64; D], n: usize, what: Copied) {
                 let mut before = 0;
                 $(
                     // SAFETY: the caller's promise; what each argument has begins after those before it.
-                    unsafe { self.$n.copy(memory.wrapping_add(before * STRETCH), first, n, back) };
+                    unsafe { self.$n.copy(memory.wrapping_add(before * STRETCH), first, n, what) };
                     before += $a::SIZE.bytes;
                 )*
                 let _ = before;

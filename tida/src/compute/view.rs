@@ -15,6 +15,48 @@ pub trait Mode: 'static {
     const CHECKED: bool;
     /// How cells follow one another.
     const WAY: Way = Way::Any;
+    /// Where a view writes, if not where it reads.
+    type Writes<const D: usize>: Writes<D>;
+}
+
+/// Where a view writes.
+pub trait Writes<const D: usize>: Copy {
+    /// What writes where this says.
+    fn of(raw: Raw<D>) -> Self;
+    /// Where it writes, of a view that reads there.
+    fn raw<'a>(&'a self, reads: &'a Raw<D>) -> &'a Raw<D>;
+    /// The same, to be changed.
+    fn raw_mut<'a>(&'a mut self, reads: &'a mut Raw<D>) -> &'a mut Raw<D>;
+}
+
+/// Where it reads.
+impl<const D: usize> Writes<D> for () {
+    #[inline(always)]
+    fn of(_: Raw<D>) {}
+    #[inline(always)]
+    fn raw<'a>(&'a self, reads: &'a Raw<D>) -> &'a Raw<D> {
+        reads
+    }
+    #[inline(always)]
+    fn raw_mut<'a>(&'a mut self, reads: &'a mut Raw<D>) -> &'a mut Raw<D> {
+        reads
+    }
+}
+
+/// At a place of its own.
+impl<const D: usize> Writes<D> for Raw<D> {
+    #[inline(always)]
+    fn of(raw: Raw<D>) -> Raw<D> {
+        raw
+    }
+    #[inline(always)]
+    fn raw<'a>(&'a self, _: &'a Raw<D>) -> &'a Raw<D> {
+        self
+    }
+    #[inline(always)]
+    fn raw_mut<'a>(&'a mut self, _: &'a mut Raw<D>) -> &'a mut Raw<D> {
+        self
+    }
 }
 
 /// How the cells of a line follow one another.
@@ -55,10 +97,12 @@ pub struct Checked;
 
 impl Mode for Proven {
     const CHECKED: bool = false;
+    type Writes<const D: usize> = ();
 }
 
 impl Mode for Checked {
     const CHECKED: bool = true;
+    type Writes<const D: usize> = ();
 }
 
 /// As `M`, for cells that run in order, from the last to the first if it is `BACKWARD`.
@@ -68,6 +112,7 @@ pub struct InOrder<M, const BACKWARD: bool>(PhantomData<M>);
 impl<M: Mode, const BACKWARD: bool> Mode for InOrder<M, BACKWARD> {
     const CHECKED: bool = M::CHECKED;
     const WAY: Way = if BACKWARD { Way::Backward } else { Way::Forward };
+    type Writes<const D: usize> = ();
 }
 
 /// As `M`, for cells of one colour.
@@ -77,6 +122,7 @@ pub struct Coloured<M>(PhantomData<M>);
 impl<M: Mode> Mode for Coloured<M> {
     const CHECKED: bool = M::CHECKED;
     const WAY: Way = Way::Coloured;
+    type Writes<const D: usize> = Raw<D>;
 }
 
 /// A read-only view of an array, indexed by global coordinates.
@@ -87,8 +133,9 @@ pub struct View<T, const D: usize, M> {
 }
 
 /// A view of an array that may be written at `at`.
-pub struct ViewMut<T, const D: usize, M> {
+pub struct ViewMut<T, const D: usize, M: Mode> {
     view: View<T, D, M>,
+    writes: M::Writes<D>,
 }
 
 impl<const D: usize> Raw<D> {
@@ -110,7 +157,7 @@ impl<const D: usize> Raw<D> {
 // SAFETY: a view is a description of memory; who runs a kernel makes sure that no two threads write one cell.
 unsafe impl<T, const D: usize, M> Sync for View<T, D, M> {}
 // SAFETY: as above.
-unsafe impl<T, const D: usize, M> Sync for ViewMut<T, D, M> {}
+unsafe impl<T, const D: usize, M: Mode> Sync for ViewMut<T, D, M> {}
 
 impl<T, const D: usize, M> Clone for View<T, D, M> {
     #[inline(always)]
@@ -148,16 +195,16 @@ impl<T: Element, const D: usize, M: Mode> ViewMut<T, D, M> {
     /// As [`View::new`]; the view is written only inside `raw.bounds`, and no one else accesses the cells written.
     pub(crate) unsafe fn new(raw: Raw<D>, arg: u32) -> Self {
         // SAFETY: handed on.
-        ViewMut { view: unsafe { View::new(raw, arg) } }
+        ViewMut { view: unsafe { View::new(raw, arg) }, writes: M::Writes::of(raw) }
     }
 
-    /// Where its memory is.
+    /// Where it writes.
     #[inline(always)]
     pub(super) fn raw_mut(&mut self) -> &mut Raw<D> {
-        &mut self.view.raw
+        self.writes.raw_mut(&mut self.view.raw)
     }
 
-    /// Where its memory is, and the position of a cell there.
+    /// Where it reads, and the position of a cell there.
     #[inline(always)]
     pub(super) fn raw(&self, at: [i64; D]) -> (&Raw<D>, usize) {
         (&self.view.raw, self.view.raw.position(at))
@@ -245,9 +292,9 @@ impl<T: Element, const D: usize, M: Mode> ReadView for ViewMut<T, D, M> {
 impl<T: Element, const D: usize, M: Mode> WriteView for ViewMut<T, D, M> {
     #[inline(always)]
     fn place_mut(&self, at: [i64; D]) -> T::Place {
-        let position = self.view.raw.position(at);
+        let raw = self.writes.raw(&self.view.raw);
         // SAFETY: writes go to `at` alone, which was proven to lie inside the memory.
-        unsafe { T::place(self.view.raw.base, self.view.raw.cells, position) }
+        unsafe { T::place(raw.base, raw.cells, raw.position(at)) }
     }
 }
 
@@ -268,7 +315,7 @@ impl<T, const D: usize, M> std::fmt::Debug for View<T, D, M> {
     }
 }
 
-impl<T, const D: usize, M> std::fmt::Debug for ViewMut<T, D, M> {
+impl<T, const D: usize, M: Mode> std::fmt::Debug for ViewMut<T, D, M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.view.fmt(f)
     }
