@@ -70,6 +70,28 @@ kernels! {
         next[at] = s;
     });
     coarse: (whole), kernel!(|next, u, at| next[at] = 0.5 * u[[at[0] / 2, at[1] / 2]]);
+    // A captured number says where the array is read, the same for all cells of a row.
+    paths: (whole), {
+        let through = 7;
+        kernel!(|next, u, at| next[at] = u[at].min(u[[at[0], through]] + u[[through, at[1]]]))
+    };
+    // Turns of loops change entries of an array: they are all written out, so that entries are in registers.
+    median: (tiles), kernel!(|next, u, at| {
+        let mut sorted = [0.0; 9];
+        for y in 0..3 {
+            for x in 0..3 {
+                sorted[(3 * y + x) as usize] = u[at + [y - 1, x - 1]];
+            }
+        }
+        for first in 0..5 {
+            for other in first + 1..9 {
+                let (a, b) = (sorted[first as usize], sorted[other as usize]);
+                sorted[first as usize] = a.min(b);
+                sorted[other as usize] = a.max(b);
+            }
+        }
+        next[at] = sorted[4];
+    });
     chosen: (tiles), kernel!(|next, u, at| {
         let side = if u[at] > 0.5 { u[at + [0, 1]] } else { u[at - [1, 0]] };
         next[at] = 0.5 * (u[at] + side);

@@ -7,8 +7,8 @@ use syn::visit::Visit;
 use tida_quote::quote::{KernelTree, NativeForm};
 
 use crate::body::{
-    Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, halved, is_blind, is_plain, nothing,
-    out_name, reads, text_of,
+    Blocks, Body, BothBlock, Constants, Groups, Named, block_name, group_len, halved, is_blind, is_found_as_it_runs,
+    is_plain, nothing, out_name, reads, text_of,
 };
 use crate::expand::{Library, compile_errors, imports, own, own_at, static_fields};
 
@@ -55,6 +55,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
         return with_errors(&body.library, body.errors);
     }
     let quoted = &native.quoted;
+    let looks_up = is_found_as_it_runs(quoted);
     let reads = (reads(quoted, args.len()), halved(quoted), [is_plain(quoted), is_blind(quoted)]);
     let Chosen { mut blocks, form, few_form, few } = Chosen::of(&body, &native, at, args);
     let rust = body.with_ways(native.native);
@@ -73,6 +74,7 @@ fn expand(library: Library, input: TokenStream, of_groups: bool) -> TokenStream 
     };
     let held: Vec<Ident> = (0..captures.len()).map(|n| format_ident!("__tida_c{n}", span = own())).collect();
     let inline = (!of_groups && !keeps_much(&closure.body)).then(|| quote_spanned!(own()=> #[inline(always)]));
+    let inline = [inline.clone(), inline.filter(|_| looks_up)];
     let ([proven, checked], ask) =
         native_form(&body, &captures, &held, (at, args), (rust, blocks, reads), (of_groups, inline, few.as_ref()));
     let taken = captures.iter().map(|Named { path, .. }| {
@@ -154,7 +156,7 @@ fn native_form(
     held: &[Ident],
     (at, args): (&TokenStream, &[TokenStream]),
     (native, blocks, reads): (TokenStream, Option<Blocks>, Counted),
-    (of_groups, inline, few): (bool, Option<TokenStream>, Option<&TokenStream>),
+    (of_groups, [inline, inline_checked], few): (bool, [Option<TokenStream>; 2], Option<&TokenStream>),
 ) -> ([TokenStream; 2], TokenStream) {
     let value: Vec<Ident> = (0..captures.len()).map(capture_value).collect();
     let given: Vec<TokenStream> = captures
@@ -202,9 +204,11 @@ fn native_form(
             (counts, [quote_spanned!(own()=> , #none), quote_spanned!(own()=> , __TidaReads)])
         }
     };
-    let checked = run(quote_spanned!(own()=> #take(__tida_run, |(#(#args,)*), #at| #native)), &each, checked_more);
+    let checked = quote_spanned!(own()=> #take(__tida_run, #inline_checked move |(#(#args,)*), #at| #native));
+    let checked = run(checked, &each, checked_more);
     let by_cells = || {
-        let body = quote_spanned!(own()=> #take(__tida_run, #inline |(#(#args,)*), #at| #native));
+        // (It holds the values, not where they are: `rows_of_regions` sees a copy.)
+        let body = quote_spanned!(own()=> #take(__tida_run, #inline move |(#(#args,)*), #at| #native));
         let run = run(body, &each, proven_more);
         quote_spanned!(own()=> { #counted #run })
     };
@@ -231,7 +235,8 @@ fn native_form(
 /// Whether an array in a body is so large that the body is to be a function of its own.
 ///
 /// Other bodies are inlined: as a function a body is compiled for one cell, without the machine's vectors. That costs
-/// most where it is long. (Where reads are checked, inlining would only cost time to build.) But without optimisation
+/// most where it is long. (Where reads are checked, inlining would mostly cost time to build: see
+/// `is_found_as_it_runs`.) But without optimisation
 /// what a function keeps has its room as soon as the function is called, and the kernel is called to be quoted too.
 fn keeps_much(body: &syn::Expr) -> bool {
     struct Most(u64);

@@ -108,7 +108,7 @@ fn induction_is_not_precalculable() {
 }
 
 #[test]
-fn indirect_control_and_operators_are_not_precalculable() {
+fn indirect_control_and_other_methods_are_not_precalculable() {
     let (_, indirect) = reads_at(|b, _| {
         let index = vec![b.at(0), b.at(1)];
         let value = b.load(0, index, fixed(0));
@@ -146,7 +146,9 @@ fn indirect_control_and_operators_are_not_precalculable() {
             let (x, y) = (b.at(1), b.at(0));
             b.binary(op, x, y)
         });
-        assert_eq!(first(&found).precalculable, Precalculability::No(Why::Operator));
+        // What two coordinates give has a range, but is no sum.
+        assert_eq!(first(&found).precalculable, Precalculability::Static);
+        assert!(!found.moves_evenly(first(&found)));
         assert_eq!(found.may_fault, op == BinaryOp::Div);
     }
     let (_, found) = reads_at(|b, _| {
@@ -602,6 +604,12 @@ kernel at test.rs:1, rank 2
         b.binary(BinaryOp::Rem, x, y)
     });
     let report = found.report(&kernel);
-    assert!(report.contains("read  [at[0], ?], not precalculable (operator: "), "{report}");
+    assert!(report.contains("read  [at[0], ((at[1]) % (at[0]))], static"), "{report}");
     assert!(report.contains("can raise a fault"), "{report}");
+    let (kernel, found) = reads_at(|b, _| {
+        let x = b.at(1);
+        b.expr(I64, ExprKind::Method(Method::Abs, vec![x]))
+    });
+    let report = found.report(&kernel);
+    assert!(report.contains("read  [at[0], ?], not precalculable (operator: "), "{report}");
 }

@@ -3,7 +3,7 @@
 mod analysis_support;
 
 use analysis_support::*;
-use tida_kernels::analysis::{Precalculability, Symbol, Why};
+use tida_kernels::analysis::{Interval, Precalculability, Symbol, Why};
 use tida_kernels::ir::*;
 use tida_kernels::scalar::Value;
 
@@ -49,8 +49,8 @@ fn quotients_and_bounds_have_ranges() {
     let told = |method: Method, by: &[i64]| {
         let (_, found) = reads_at(|b, _| {
             let x = b.at(1);
-            let product = b.binary(BinaryOp::Mul, x, x);
-            let args = [product].into_iter().chain(by.iter().map(|by| b.int(*by))).collect();
+            let other = b.expr(I64, ExprKind::Unary(UnaryOp::Not, x));
+            let args = [other].into_iter().chain(by.iter().map(|by| b.int(*by))).collect();
             b.expr(I64, ExprKind::Method(method, args))
         });
         let access = first(&found);
@@ -69,6 +69,43 @@ fn quotients_and_bounds_have_ranges() {
         b.add(x, quotient)
     });
     assert_eq!(first(&found).index[1], form(3, &[(Symbol::At(1), 1)]));
+}
+
+/// What `u[[at[0], op(at[1], n)]]` may touch over so many cells, `n` being captured.
+#[test]
+fn operations_with_captured_numbers_have_ranges() {
+    let range = |op: BinaryOp, n: i64, lo: i64, hi: i64| {
+        let (_, found) = reads_at(|b, _| {
+            let (x, n) = (b.at(1), b.capture("n", I64));
+            b.binary(op, x, n)
+        });
+        assert_eq!(first(&found).precalculable, Precalculability::QuasiStatic);
+        let of = Some(Interval::point(n));
+        found.range(first(&found), &[0, lo], &[1, hi], &[of]).map(|r| (r[1].lo, r[1].hi))
+    };
+    use BinaryOp::{BitAnd, BitOr, BitXor, Div, Mul, Rem, Shl, Shr};
+    assert_eq!(range(BitXor, 4, 0, 16), Some((0, 15)));
+    assert_eq!([range(BitXor, 4, -1, 16), range(BitXor, -4, 0, 16)], [None, None]);
+    assert_eq!(range(BitOr, 4, 1, 4), Some((4, 7)));
+    assert_eq!([range(BitAnd, 7, 0, 16), range(BitAnd, -8, 0, 16)], [Some((0, 7)), Some((0, 15))]);
+    assert_eq!([range(Div, 4, -5, 16), range(Div, 0, 0, 16)], [Some((-1, 3)), None]);
+    assert_eq!([range(Rem, 4, -5, 16), range(Rem, 40, 0, 16)], [Some((-3, 3)), Some((0, 15))]);
+    assert_eq!([range(Mul, -3, 0, 16), range(Mul, i64::MAX, 0, 16)], [Some((-45, 0)), None]);
+    assert_eq!([range(Shl, 3, 1, 3), range(Shr, 1, -3, 6)], [Some((8, 16)), Some((-2, 2))]);
+    assert_eq!([range(Shl, 64, 1, 3), range(Shr, -1, 1, 3)], [None, None]);
+    // A stage of a Fourier transform of 16 numbers: `u[(at & (l - 1)) + l * (at / (2 l))]`.
+    let (_, found) = reads_at(|b, _| {
+        let (x, l) = (b.at(1), b.capture("l", I64));
+        let (one, two) = (b.int(1), b.int(2));
+        let (mask, twice) = (b.binary(BinaryOp::Sub, l, one), b.binary(Mul, two, l));
+        let (within, block) = (b.binary(BitAnd, x, mask), b.binary(Div, x, twice));
+        let start = b.binary(Mul, l, block);
+        b.add(within, start)
+    });
+    for l in [1, 2, 4, 8] {
+        let read = found.range(first(&found), &[0, 0], &[1, 16], &[Some(Interval::point(l))]);
+        assert_eq!(read.map(|r| (r[1].lo, r[1].hi)), Some((0, 7)), "{l}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use analysis_support::random::{INTS, TRIPLE, make};
 use analysis_support::*;
 use proptest::prelude::*;
-use tida_kernels::analysis::{Interval, analyse};
+use tida_kernels::analysis::{Analysis, ArrayAccess, Choice, IndexForm, Interval, Symbol, analyse};
 use tida_kernels::ir::*;
 use tida_kernels::scalar::Value;
 use tida_kernels::{ElementType, ScalarType};
@@ -16,6 +16,7 @@ use tida_kernels::{ElementType, ScalarType};
 /// How often the statements that the test is about were met; a test of nothing would not be one.
 static RANGES: AtomicUsize = AtomicUsize::new(0);
 static LOOP_RANGES: AtomicUsize = AtomicUsize::new(0);
+static OF_TWO: AtomicUsize = AtomicUsize::new(0);
 static MUST_WRITES: AtomicUsize = AtomicUsize::new(0);
 static HALOS: AtomicUsize = AtomicUsize::new(0);
 static EVEN: AtomicUsize = AtomicUsize::new(0);
@@ -67,6 +68,7 @@ fn check(kernel: &Kernel, origin: [i64; 2], captures: &[i128]) -> Result<(), Tes
                 }
                 if let Some(ranges) = found.range(access, &lo, &hi, &known) {
                     RANGES.fetch_add(1, Ordering::Relaxed);
+                    OF_TWO.fetch_add(usize::from(is_of_two(&found, access)), Ordering::Relaxed);
                     LOOP_RANGES.fetch_add(usize::from(!access.loops.is_empty()), Ordering::Relaxed);
                     for (x, range) in touch.index.iter().zip(&ranges) {
                         prop_assert!(range.lo <= *x && *x <= range.hi, "{touch:?} at {at:?} outside {ranges:?}");
@@ -109,6 +111,18 @@ fn check(kernel: &Kernel, origin: [i64; 2], captures: &[i128]) -> Result<(), Tes
     Ok(())
 }
 
+/// Whether an index has a product, a quotient or the like of two numbers that are not known before.
+fn is_of_two(found: &Analysis, access: &ArrayAccess) -> bool {
+    let forms = access.index.iter().filter_map(|index| match index {
+        IndexForm::Affine(form) => Some(form),
+        IndexForm::Opaque(_) => None,
+    });
+    forms.flat_map(|form| &form.terms).any(|(symbol, _)| match symbol {
+        Symbol::Choice(n) => matches!(found.choices.get(*n as usize), Some(Choice::OfTwo(..))),
+        _ => false,
+    })
+}
+
 #[test]
 fn random_kernels_do_what_the_analysis_says() {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(3000));
@@ -141,6 +155,7 @@ fn random_kernels_do_what_the_analysis_says() {
     for (count, least) in [
         (&RANGES, 5000),
         (&LOOP_RANGES, 1000),
+        (&OF_TWO, 500),
         (&MUST_WRITES, 500),
         (&HALOS, 500),
         (&NO_FAULTS, 500),

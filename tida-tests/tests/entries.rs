@@ -93,6 +93,70 @@ fn arrays_are_taken_entry_by_entry() {
     }
 }
 
+/// Loops whose turns change entries of an array, with bounds that the loops around give: upwards, down to them, and by
+/// two; short ones, which are written out, and one that is not.
+#[test]
+fn arrays_are_sorted_entry_by_entry() {
+    for acc in everywhere() {
+        let mut u = TileArray::<u8, 2>::builder([11, 150]).ghost(1).boundary(Boundary::Periodic).build(&acc).unwrap();
+        u.fill(|[j, i]| ((j * 37 + i * i * 11) % 251) as u8).unwrap();
+        u.fill_ghosts().unwrap();
+        let mut r = TileArray::<[u8; 4], 2>::builder([11, 150]).build(&acc).unwrap();
+        for tile in TileIter::new(&r).tile_size([4, 70]) {
+            compute(
+                &tile,
+                (&mut r, &u),
+                kernel!(|r, u, at| {
+                    let mut around = [0u8; 9];
+                    for y in 0..3 {
+                        for x in 0..3 {
+                            around[(3 * y + x) as usize] = u[at + [y - 1, x - 1]];
+                        }
+                    }
+                    let (mut least, mut twos, mut turned) = (around, around, around);
+                    for first in 0..5 {
+                        for other in first + 1..9 {
+                            let (a, b) = (least[first as usize], least[other as usize]);
+                            least[first as usize] = a.min(b);
+                            least[other as usize] = a.max(b);
+                        }
+                    }
+                    for end in (1..9).rev() {
+                        for k in (0..end).step_by(2) {
+                            let (a, b) = (twos[k as usize], twos[end as usize]);
+                            twos[k as usize] = a.min(b);
+                            twos[end as usize] = a.max(b);
+                        }
+                    }
+                    for turn in 0..20 {
+                        for k in 0..8 {
+                            turned[k as usize] = turned[(k + 1) as usize] ^ (turn as u8);
+                        }
+                    }
+                    r[at] = [least[4], twos[7], turned[0], turned[3]];
+                }),
+            )
+            .unwrap();
+        }
+        let cell = |j: i64, i: i64| ((j.rem_euclid(11) * 37 + i.rem_euclid(150).pow(2) * 11) % 251) as u8;
+        for (n, found) in r.read_box(r.domain()).unwrap().into_iter().enumerate() {
+            let (j, i) = ((n / 150) as i64, (n % 150) as i64);
+            let around: [u8; 9] = std::array::from_fn(|k| cell(j + k as i64 / 3 - 1, i + k as i64 % 3 - 1));
+            let (mut least, mut twos, mut turned) = (around, around, around);
+            least.sort_unstable();
+            for end in (1..9).rev() {
+                for k in (0..end).step_by(2) {
+                    (twos[k], twos[end]) = (twos[k].min(twos[end]), twos[k].max(twos[end]));
+                }
+            }
+            for turn in 0..20 {
+                (0..8).for_each(|k| turned[k] = turned[k + 1] ^ turn);
+            }
+            assert_eq!(found, [least[4], twos[7], turned[0], turned[3]], "cell {j}, {i} on {acc}");
+        }
+    }
+}
+
 /// Devices get reads at the entries of a local array of numbers written out, as those of a list; reads at captured ones
 /// are proven.
 #[test]

@@ -414,3 +414,37 @@ fn entries_at_known_places_are_exact() {
         assert!(refused.to_string().contains('u'), "{refused}");
     }
 }
+
+/// Reads of a whole array where captured numbers say, and where bits of a cell's number, powers of two and values do:
+/// the same from one region, which runs as rows, and from several.
+#[test]
+fn whole_arrays_are_read_where_captures_and_bits_say() {
+    let (through, bit, size) = (5i64, 2i64, 12i64);
+    for acc in everywhere() {
+        for regions in [[1, 1], [3, 2]] {
+            let e = coarse(&acc, regions);
+            let mut u = TileArray::<f64, 2>::builder([12, 65]).regions(regions).build(&acc).unwrap();
+            u.fill_value(f64::NAN).unwrap();
+            for tile in TileIter::new(&u).tile_size([5, 64]) {
+                compute(
+                    &tile,
+                    (&mut u, all(&e)),
+                    kernel!(|u, e, at| {
+                        let other = (at[0] ^ bit) % size;
+                        let x = (e[at] * 7.0).floor() as i64;
+                        let near = e[[at[0], through]] + e[[through, at[1]]];
+                        u[at] = near * e[[other, at[1] & !bit]] + e[[x.rem_euclid(size), (at[1] / bit) & (size - 1)]];
+                    }),
+                )
+                .unwrap();
+            }
+            let (got, e) = (u.to_ndarray().unwrap(), e.to_ndarray().unwrap());
+            for ((j, i), got) in got.indexed_iter() {
+                let x = ((e[[j, i]] * 7.0).floor() as i64).rem_euclid(12) as usize;
+                let near = e[[j, 5]] + e[[5, i]];
+                let want = near * e[[(j ^ 2) % 12, i & !2]] + e[[x, (i / 2) & 11]];
+                assert_eq!(got.to_bits(), want.to_bits(), "at {j}, {i} on {acc}");
+            }
+        }
+    }
+}

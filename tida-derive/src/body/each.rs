@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use tida_quote::quote::{ExprKind, LocalId, Order, Range, StmtKind};
 
 use super::lanes::Turns;
-use super::nest::{copies, is_by_constants, is_constant, is_over_axes};
+use super::nest::{copies, inside, is_by_constants, is_constant, is_over_axes};
 use super::number::{as_entry, literal_of};
 use super::scope::Name;
 use super::stmt::BothStmt;
@@ -262,7 +262,12 @@ impl Body {
         let (local, variable) = self.variable(&each.pat);
         self.enter_loop(&each.label);
         self.counted.extend(counted.clone());
+        let around = self.around.clone();
+        if let Some((_, quoted)) = &range {
+            self.around = inside(&around, local, quoted);
+        }
         let body = self.block(&each.body);
+        self.around = around;
         self.labels.pop();
         self.scope.leave(mark);
         if counted.is_some() {
@@ -273,7 +278,7 @@ impl Body {
             return (TokenStream::new(), StmtKind::Break(0));
         };
         let native = body.native;
-        let copies = copies(local, &quoted, &body.quoted).filter(|_| self.groups.is_none());
+        let copies = copies((local, &quoted, &body.quoted), &self.around).filter(|_| self.groups.is_none());
         let native = match copies {
             Some(count) => {
                 let range_of = quote_spanned!(own=> __tida_range);

@@ -18,7 +18,7 @@ use syn::ext::IdentExt;
 use tida_quote::quote::walk::{Walk, bound};
 use tida_quote::quote::{Block, Expr, ExprKind, LocalId, NativeForm, Place, Span, Stmt, StmtKind};
 
-use super::nest::{Class, Classes, Constants, first_loop};
+use super::nest::{Around, Class, Classes, Constants, first_loop};
 use super::{Body, BothBlock, text_of};
 use crate::expand::own;
 
@@ -218,7 +218,7 @@ impl<'a> Maker<'a> {
         for (step, stmt) in steps.iter().zip(&quoted.stmts) {
             match (&stmt.kind, &step.turns) {
                 (StmtKind::For { local, range, body }, Some(turns))
-                    if self.classes.together(range, body, self.nests > 0) =>
+                    if self.classes.together((*local, range, body), self.nests > 0) =>
                 {
                     end(&mut parts, &mut phase);
                     self.refuse_hiding(&[*local]);
@@ -257,7 +257,7 @@ impl<'a> Maker<'a> {
                 }
                 _ => {
                     phase.take(step, |walk| walk.stmt(stmt));
-                    self.alone = self.alone.or(first_loop(stmt, self.constants));
+                    self.alone = self.alone.or_else(|| first_loop(stmt, self.constants, &Around::new()));
                 }
             }
         }

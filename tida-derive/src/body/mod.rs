@@ -26,8 +26,10 @@ pub use generic::Open;
 pub use group::{Groups, len as group_len};
 pub use lanes::{Blocks, Loaded, Step, block as block_name, out as out_name};
 pub use method::{Called, name_of_method};
+use nest::Around;
 pub use nest::{Constants, halved, is_blind, is_plain, reads};
 use reads::Ways;
+pub use reads::is_found_as_it_runs;
 pub use scope::{Named, Scope, receiver};
 pub use types::is_point;
 
@@ -58,6 +60,8 @@ pub struct Body {
     fresh: u32,
     /// Loops around what is walked whose bounds are numbers and constants.
     counted: Vec<each::Counted>,
+    /// What the variables of loops around what is walked may be.
+    around: Around,
     /// Rust that says of loops which constants bound whether they are short.
     pub short: Vec<TokenStream>,
     /// Labels of the loops around what is walked, innermost last.
@@ -120,6 +124,7 @@ impl Body {
             numbers: 0,
             fresh: 0,
             counted: Vec::new(),
+            around: Around::new(),
             short: Vec::new(),
             labels: Vec::new(),
             scope: Scope::default(),

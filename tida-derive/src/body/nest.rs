@@ -12,8 +12,15 @@ use tida_quote::quote::{
 /// makes vectors of cells around it by itself, and keeps in registers what the loop makes of fixed-size arrays.
 const WRITTEN_OUT: u64 = 32;
 
+/// The same of loops whose turns change entries of a fixed-size array that a cell keeps. Taken by all cells together,
+/// each turn would fetch and keep the whole array of each cell. Written out, entries are in registers.
+const SORTED: u64 = 64;
+
 /// Most that a loop may have in all its turns, in nodes, for the macro to write it out.
 const COPIED: u64 = 1000;
+
+/// The same where turns change entries of an array.
+const COPIED_SORTED: u64 = 4000;
 
 /// How often the body of a loop that constants bound stands in the native form: stars have radii up to 8, and lattices
 /// nine velocities.
@@ -35,6 +42,9 @@ pub enum Class {
     /// Anything else.
     Own,
 }
+
+/// The least and the greatest that the variables of loops around may be, of loops that numbers bound.
+pub type Around = HashMap<LocalId, [i64; 2]>;
 
 /// How long loops are taken to be that constants bound: a macro does not know their values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,23 +130,28 @@ impl Classes {
     }
 
     /// Whether all cells of a block take the turns of this loop together, which may be `inside` of another such.
-    pub fn together(&self, range: &Range, body: &Block, inside: bool) -> bool {
+    pub fn together(&self, (local, range, body): Loop<'_>, inside: bool) -> bool {
         let same = range.parts().all(|part| self.of_expr(part) == Class::Same);
-        same && body.value.is_none() && !leaves(body) && (inside || !is_written_out(range, body, self.constants))
+        let short = || is_written_out((local, range, body), self.constants, &Around::new());
+        same && body.value.is_none() && !leaves(body) && (inside || !short())
     }
 }
 
-/// The first loop in a statement that the compiler does not write out.
-pub fn first_loop(stmt: &Stmt, constants: Constants) -> Option<Span> {
+/// A loop: its variable, its range and its body.
+pub type Loop<'a> = (LocalId, &'a Range, &'a Block);
+
+/// The first loop in a statement that the compiler does not write out, inside of loops `around`.
+pub fn first_loop(stmt: &Stmt, constants: Constants, around: &Around) -> Option<Span> {
     let mut found = None;
     let mut look = |stmt: &Stmt| {
-        let long = match &stmt.kind {
-            StmtKind::For { range, body, .. } => !is_written_out(range, body, constants),
-            StmtKind::While { .. } => true,
-            _ => false,
-        };
-        if long && found.is_none() {
-            found = Some(stmt.span);
+        match &stmt.kind {
+            StmtKind::For { local, range, body } if is_written_out((*local, range, body), constants, around) => {
+                let inside = inside(around, *local, range);
+                found = found.or_else(|| body.stmts.iter().find_map(|stmt| first_loop(stmt, constants, &inside)));
+                return false;
+            }
+            StmtKind::For { .. } | StmtKind::While { .. } => found = found.or(Some(stmt.span)),
+            _ => {}
         }
         true
     };
@@ -147,21 +162,60 @@ pub fn first_loop(stmt: &Stmt, constants: Constants) -> Option<Span> {
 /// How often the body of a short loop stands in the native form, one turn after the other. The compiler makes vectors
 /// of the cells around a loop that it has written out before it looks for vectors, and whether it does depends on how
 /// long the loop is.
-pub fn copies(local: LocalId, range: &Range, body: &Block) -> Option<u64> {
-    if !is_written_out(range, body, Constants::Few) || leaves(body) {
+pub fn copies((local, range, body): Loop<'_>, around: &Around) -> Option<u64> {
+    if !is_written_out((local, range, body), Constants::Few, around) || leaves(body) {
         return None;
     }
     let mut nodes = 1u64;
     Walk { expr: &mut |_| nodes += 1, stmt: &mut |_| true }.block(body);
+    let in_each = turns_in(body, Constants::Few, &inside(around, local, range));
+    let copied = if changes_entries(local, body) { COPIED_SORTED } else { COPIED };
     // (A body that never runs says what the types of its numbers are all the same.)
-    let most = COPIED / nodes.saturating_mul(turns_in(body, Constants::Few)).max(1);
-    let turns = turns(range, Constants::Few).filter(|turns| *turns > 0 && *turns <= most)?;
+    let most = copied / nodes.saturating_mul(in_each).max(1);
+    let turns = turns(range, Constants::Few, around).filter(|turns| *turns > 0 && *turns <= most)?;
     let open = is_by_constants(range) && !is_over_axes(local, body);
     Some(if open { most.min(OPEN) } else { turns })
 }
 
-fn is_written_out(range: &Range, body: &Block, constants: Constants) -> bool {
-    turns(range, constants).is_some_and(|turns| turns.saturating_mul(turns_in(body, constants)) <= WRITTEN_OUT)
+fn is_written_out((local, range, body): Loop<'_>, constants: Constants, around: &Around) -> bool {
+    let most = if changes_entries(local, body) { SORTED } else { WRITTEN_OUT };
+    let in_each = || turns_in(body, constants, &inside(around, local, range));
+    turns(range, constants, around).is_some_and(|turns| turns.saturating_mul(in_each()) <= most)
+}
+
+/// What the variables of loops may be inside of one more.
+pub fn inside(around: &Around, local: LocalId, range: &Range) -> Around {
+    let mut inside = around.clone();
+    if let (Some([least, _]), Some([_, most])) = (between(&range.lo, around), between(&range.hi, around)) {
+        inside.insert(local, [least, most]);
+    }
+    inside
+}
+
+/// Whether the turns of a loop change entries, by their numbers, of an array that a cell keeps.
+fn changes_entries(local: LocalId, body: &Block) -> bool {
+    let variables = RefCell::new(vec![local]);
+    let mut found = false;
+    let mut look = |stmt: &Stmt| {
+        match &stmt.kind {
+            StmtKind::For { local, .. } => variables.borrow_mut().push(*local),
+            StmtKind::Assign { place: Place::Local { path, .. }, .. } => {
+                let names = |entry: &Expr| {
+                    let mut named = false;
+                    let mut look = |expr: &Expr| {
+                        named |= matches!(expr.kind, ExprKind::Local(of) if variables.borrow().contains(&of));
+                    };
+                    Walk { expr: &mut look, stmt: &mut |_| true }.expr(entry);
+                    named
+                };
+                found |= path.iter().any(|step| matches!(step, Projection::Index(entry) if names(entry)));
+            }
+            _ => {}
+        }
+        true
+    };
+    Walk { expr: &mut |_| {}, stmt: &mut look }.block(body);
+    found
 }
 
 /// Any more than the same for all cells is some value.
@@ -250,23 +304,44 @@ pub fn is_over_axes(local: LocalId, body: &Block) -> bool {
     found
 }
 
-/// How often a loop turns, if its bounds are numbers.
-fn turns(range: &Range, constants: Constants) -> Option<u64> {
+/// The least and the greatest that literals make, with what variables of loops `around` may be.
+fn between(expr: &Expr, around: &Around) -> Option<[i64; 2]> {
+    Some(match &expr.kind {
+        ExprKind::Local(local) => *around.get(local)?,
+        ExprKind::Unary(UnaryOp::Neg, x) => {
+            let [least, most] = between(x, around)?;
+            [most.checked_neg()?, least.checked_neg()?]
+        }
+        ExprKind::Binary(BinaryOp::Add, a, b) => {
+            let (a, b) = (between(a, around)?, between(b, around)?);
+            [a[0].checked_add(b[0])?, a[1].checked_add(b[1])?]
+        }
+        ExprKind::Binary(BinaryOp::Sub, a, b) => {
+            let (a, b) = (between(a, around)?, between(b, around)?);
+            [a[0].checked_sub(b[1])?, a[1].checked_sub(b[0])?]
+        }
+        _ => [number(expr)?; 2],
+    })
+}
+
+/// How often a loop turns at most, if numbers bound it and the loops `around`.
+fn turns(range: &Range, constants: Constants, around: &Around) -> Option<u64> {
     if is_by_constants(range) {
         return (constants == Constants::Few).then_some(AXES);
     }
-    let values = number(&range.hi)?.checked_sub(number(&range.lo)?)?.checked_add(i64::from(range.inclusive))?;
+    let ([least, _], [_, most]) = (between(&range.lo, around)?, between(&range.hi, around)?);
+    let values = most.checked_sub(least)?.checked_add(i64::from(range.inclusive))?;
     let by = range.by.as_ref().map_or(Some(1), number)?;
     Some((values.max(0) as u64).div_ceil(u64::try_from(by).ok().filter(|by| *by > 0)?))
 }
 
 /// How often the innermost loop of a body turns; once if it has none.
-fn turns_in(body: &Block, constants: Constants) -> u64 {
+fn turns_in(body: &Block, constants: Constants, around: &Around) -> u64 {
     let mut most = 1;
     let mut look = |stmt: &Stmt| match &stmt.kind {
-        StmtKind::For { range, body, .. } => {
-            let turns = turns(range, constants).unwrap_or(u64::MAX);
-            most = most.max(turns.saturating_mul(turns_in(body, constants)));
+        StmtKind::For { local, range, body } => {
+            let turns = turns(range, constants, around).unwrap_or(u64::MAX);
+            most = most.max(turns.saturating_mul(turns_in(body, constants, &inside(around, *local, range))));
             false
         }
         _ => true,
@@ -318,7 +393,8 @@ pub fn reads(body: &Block, args: usize) -> Vec<[u32; 2]> {
     };
     let mut look = |stmt: &Stmt| {
         let StmtKind::For { range, body, .. } = &stmt.kind else { return true };
-        let turns = turns(range, Constants::Few).and_then(|turns| u32::try_from(turns).ok()).unwrap_or(1);
+        let turns =
+            turns(range, Constants::Few, &Around::new()).and_then(|turns| u32::try_from(turns).ok()).unwrap_or(1);
         for (count, inner) in counts.borrow_mut().iter_mut().zip(reads(body, args)) {
             *count = [0, 1].map(|kind| count[kind].saturating_add(inner[kind].saturating_mul(turns)));
         }

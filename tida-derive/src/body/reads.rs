@@ -1,11 +1,12 @@
-//! In how many ways a kernel reads each argument.
+//! In how many ways a kernel reads each argument, and whether it finds where as it runs.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote_spanned};
-use tida_quote::quote::walk::Walk;
-use tida_quote::quote::{Expr, ExprKind, Projection};
+use tida_quote::quote::walk::{Walk, bound};
+use tida_quote::quote::{BinaryOp, Block, Expr, ExprKind, LocalId, Method, Place, Projection, Stmt, StmtKind};
 
 use crate::expand::own;
 
@@ -72,4 +73,60 @@ fn named(entry: &Expr) -> BTreeSet<String> {
     };
     Walk { expr: &mut look, stmt: &mut |_| true }.expr(entry);
     named
+}
+
+/// Most nodes of a body whose checked form is worth being compiled into the loops over cells.
+const SHORT: usize = 200;
+
+/// Whether a short body reads at an index that no analysis will prove, since it follows from values (`u[[i ^ j]]`,
+/// `u[[x.floor() as i64]]`): then it is the checked form that runs. Elsewhere to inline that would only cost time to
+/// build.
+pub fn is_found_as_it_runs(body: &Block) -> bool {
+    let (values, nodes) = (RefCell::new(HashSet::new()), RefCell::new(0));
+    let found = RefCell::new(false);
+    let mut count = |expr: &Expr| {
+        *nodes.borrow_mut() += 1;
+        if let ExprKind::Load { index, .. } = &expr.kind {
+            *found.borrow_mut() |= is_value(index, &values.borrow());
+        }
+    };
+    let mut keep = |stmt: &Stmt| {
+        match &stmt.kind {
+            StmtKind::Let { pattern, init, .. } => {
+                let of_value = init.as_ref().is_none_or(|init| is_value(init, &values.borrow()));
+                let mut locals = Vec::new();
+                bound(pattern, &mut locals);
+                values.borrow_mut().extend(locals.into_iter().filter(|_| of_value));
+            }
+            StmtKind::Assign { place: Place::Local { local, .. }, .. } => {
+                values.borrow_mut().insert(*local);
+            }
+            _ => {}
+        }
+        true
+    };
+    Walk { expr: &mut count, stmt: &mut keep }.block(body);
+    nodes.into_inner() <= SHORT && found.into_inner()
+}
+
+/// Whether something that is made with these locals is no sum of numbers times what the cell, loops and captures say.
+fn is_value(expr: &Expr, locals: &HashSet<LocalId>) -> bool {
+    let is_number = |expr: &Expr| matches!(expr.kind, ExprKind::Int(..) | ExprKind::Constant(_));
+    let mut value = false;
+    let mut look = |expr: &Expr| {
+        value |= match &expr.kind {
+            ExprKind::Local(local) => locals.contains(local),
+            ExprKind::Load { .. }
+            | ExprKind::If { .. }
+            | ExprKind::Call(..)
+            | ExprKind::Invoke(..)
+            | ExprKind::Binary(BinaryOp::BitXor | BinaryOp::BitOr | BinaryOp::Shl, ..) => true,
+            ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem | BinaryOp::BitAnd | BinaryOp::Shr, _, by) => !is_number(by),
+            ExprKind::Method(Method::DivEuclid | Method::RemEuclid, args) => !args.get(1).is_some_and(is_number),
+            ExprKind::Method(method, _) => !matches!(method, Method::Min | Method::Max | Method::Clamp | Method::Abs),
+            _ => false,
+        };
+    };
+    Walk { expr: &mut look, stmt: &mut |_| true }.expr(expr);
+    value
 }

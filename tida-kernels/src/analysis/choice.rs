@@ -1,6 +1,7 @@
-//! Values that are no sums: entries of arrays, quotients, remainders, lower and upper bounds of forms.
+//! Values that are no sums: entries of arrays, products, quotients, remainders, bits, lower and upper bounds of forms.
 
 use super::eval::constant_of;
+use super::pairs::{Pair, pair_of};
 use super::range::Known;
 use super::symbolic::{Affine, Val, int_type};
 use super::walk::Walker;
@@ -21,6 +22,8 @@ pub enum Choice {
     EntryAt(u32, u32),
     /// What an operation gives for the exact values of forms.
     Of(Op, NormalForm),
+    /// What an operation gives for the exact values of two.
+    OfTwo(Pair, NormalForm, NormalForm),
     /// The lesser of two.
     Least(NormalForm, NormalForm),
     /// The greater of two.
@@ -111,7 +114,7 @@ impl Choice {
         let (first, second) = match self {
             Choice::Within(_) | Choice::Told(..) | Choice::Entry(_) | Choice::EntryAt(..) => (None, None),
             Choice::Of(_, form) => (Some(form), None),
-            Choice::Least(a, b) | Choice::Greatest(a, b) => (Some(a), Some(b)),
+            Choice::OfTwo(_, a, b) | Choice::Least(a, b) | Choice::Greatest(a, b) => (Some(a), Some(b)),
         };
         first.into_iter().chain(second)
     }
@@ -125,6 +128,10 @@ impl Choice {
             Choice::Of(op, form) => {
                 let (moved, positive) = known.move_of_operand(form, step)?;
                 op.move_of(moved, positive)
+            }
+            Choice::OfTwo(_, a, b) => {
+                let ((a, _), (b, _)) = (known.move_of_operand(a, step)?, known.move_of_operand(b, step)?);
+                (a == 0 && b == 0).then_some(0)
             }
             Choice::Least(a, b) | Choice::Greatest(a, b) => {
                 let ((a, _), (b, _)) = (known.move_of_operand(a, step)?, known.move_of_operand(b, step)?);
@@ -145,6 +152,7 @@ impl Choice {
                 of(known.entries_from + *n as usize).or_else(|| of(*capture as usize))
             }
             Choice::Of(op, form) => known.operand(form).filter(|of| !of.is_empty()).map(|of| op.values(of)),
+            Choice::OfTwo(pair, a, b) => both(a, b).and_then(|(a, b)| pair.values(a, b)),
             Choice::Least(a, b) => both(a, b).map(|(a, b)| Interval { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) }),
             Choice::Greatest(a, b) => both(a, b).map(|(a, b)| Interval { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) }),
         }
@@ -221,6 +229,7 @@ impl Analysis {
                 format!("{}[{place}]", name(*capture))
             }
             Some(Choice::Of(op, form)) => op.text(&text(form)),
+            Some(Choice::OfTwo(pair, a, b)) => pair.text(&text(a), &text(b)),
             Some(Choice::Least(a, b)) => format!("min({}, {})", text(a), text(b)),
             Some(Choice::Greatest(a, b)) => format!("max({}, {})", text(a), text(b)),
             None => format!("choice{n}"),
@@ -261,7 +270,12 @@ impl Walker<'_> {
         let (x, by) = match (op, constant_of(&y), constant_of(&x)) {
             (BinaryOp::BitAnd, None, Some(by)) => (y, by),
             (_, Some(by), _) => (x, by),
-            _ => return None,
+            _ => {
+                // What these leave has a range whatever the numbers are.
+                let x = if matches!(op, BinaryOp::Rem | BinaryOp::BitAnd) { self.told(x, ty) } else { x };
+                let y = if op == BinaryOp::BitAnd { self.told(y, ty) } else { y };
+                return self.of_two(pair_of(op, ty)?, [&x, &y], [ty, int]);
+            }
         };
         let op = match op {
             BinaryOp::Div if int == ty && by > 0 => Op::Div(by),
@@ -271,6 +285,7 @@ impl Walker<'_> {
                 Some(next) if next.count_ones() == 1 => Op::Modulo(next),
                 _ => Op::Mask(by),
             },
+            BinaryOp::BitAnd => return self.of_two(Pair::And, [&x, &Val::constant(by)], [ty, int]),
             _ => return None,
         };
         let x = if matches!(op, Op::Rem(_) | Op::Modulo(_) | Op::Mask(_)) { self.told(x, ty) } else { x };
@@ -293,6 +308,11 @@ impl Walker<'_> {
         }
         let positive = constant_of(&y).filter(|by| *by > 0);
         match method {
+            Method::DivEuclid if positive.is_none() => self.of_two(Pair::Floor, [&x, &y], [ty; 2]),
+            Method::RemEuclid if positive.is_none() => {
+                let x = self.told(x, ty);
+                self.of_two(Pair::Modulo, [&x, &y], [ty; 2])
+            }
             Method::DivEuclid => self.of(Op::Floor(positive?), &x, ty),
             Method::RemEuclid => {
                 let x = self.told(x, ty);
@@ -334,6 +354,17 @@ impl Walker<'_> {
             None => self.choice(Choice::Of(op, form)),
         };
         Affine { form, fits: Vec::new() }.with_fits(&fits).map(Val::Affine)
+    }
+
+    /// What an operation gives for two numbers of these types, of which neither is known before.
+    pub fn of_two(&mut self, pair: Pair, [x, y]: [&Val; 2], [ty, other]: [ScalarType; 2]) -> Option<Val> {
+        if ty != other && !pair.shifts() {
+            return None;
+        }
+        let ((a, fits), (b, more)) = (self.exact(x, ty)?, self.exact(y, other)?);
+        let form = self.choice(Choice::OfTwo(pair, a, b));
+        let fit = if pair.may_wrap() { self.require(&form, ty) } else { None };
+        Affine { form, fits }.with_fits(&more)?.with_fits(fit.as_slice()).map(Val::Affine)
     }
 
     /// What the block index alone decides of a choice.

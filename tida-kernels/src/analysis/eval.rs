@@ -1,6 +1,7 @@
 //! Symbolic values of expressions.
 
 use super::choice::{Choice, shift};
+use super::pairs::{Pair, pair_of};
 use super::range::Known;
 use super::symbolic::{Affine, Val, int_type};
 use super::walk::{State, Walker};
@@ -178,10 +179,14 @@ impl Walker<'_> {
     fn binary(&mut self, op: BinaryOp, a: ExprId, b: ExprId, int: Option<ScalarType>) -> Val {
         let Some(ty) = int.filter(|ty| self.int_of(a) == Some(*ty)) else { return self.opaque(&[a, b]) };
         match op {
-            BinaryOp::Shl => match (self.known_value(a), self.known_value(b), int_type(ty)) {
-                (Val::Affine(x), by, Some(_)) if self.int_of(b).is_some() => {
-                    let by = constant_of(&by).and_then(|by| shift(by, ty));
-                    let form = by.and_then(|by| x.form.scale(1 << by));
+            BinaryOp::Shl => match (self.known_value(a), self.known_value(b), self.int_of(b)) {
+                (Val::Affine(x), by, Some(of_by)) => {
+                    let Some(by) = constant_of(&by) else {
+                        let two =
+                            pair_of(op, ty).and_then(|pair| self.of_two(pair, [&Val::Affine(x), &by], [ty, of_by]));
+                        return two.unwrap_or_else(|| self.opaque(&[a, b]));
+                    };
+                    let form = shift(by, ty).and_then(|by| x.form.scale(1 << by));
                     Val::or_opaque(form.map(|form| Affine { form: wrap_constant(form, ty), fits: x.fits }))
                 }
                 _ => self.opaque(&[a, b]),
@@ -194,6 +199,12 @@ impl Walker<'_> {
                 self.divided(op, a, b, ty).unwrap_or_else(|| self.opaque(&[a, b]))
             }
             BinaryOp::Shr | BinaryOp::BitAnd => self.divided(op, a, b, ty).unwrap_or_else(|| self.opaque(&[a, b])),
+            BinaryOp::BitOr | BinaryOp::BitXor => {
+                let (x, y) = (self.known_value(a), self.known_value(b));
+                let two =
+                    pair_of(op, ty).zip(self.int_of(b)).and_then(|(pair, int)| self.of_two(pair, [&x, &y], [ty, int]));
+                two.unwrap_or_else(|| self.opaque(&[a, b]))
+            }
             _ => self.opaque(&[a, b]),
         }
     }
@@ -210,7 +221,10 @@ impl Walker<'_> {
             _ => match (x.form.as_constant(), y.form.as_constant()) {
                 (_, Some(c)) => x.form.scale(c),
                 (Some(c), _) => y.form.scale(c),
-                _ => None,
+                _ => {
+                    let x = Val::Affine(x);
+                    return self.of_two(Pair::Product, [&x, &right], [ty; 2]).unwrap_or(Val::Opaque(Why::Operator));
+                }
             },
         };
         Val::or_opaque(Affine::from_two(form.map(|form| wrap_constant(form, ty)), &x, y))

@@ -91,7 +91,9 @@ fn is_slow(analysis: &Analysis, form: &NormalForm, at: Symbol) -> Option<bool> {
                 true
             }
             Choice::Of(_, of) => is_slow(analysis, of, at)?,
-            Choice::Least(a, b) | Choice::Greatest(a, b) => is_slow(analysis, a, at)? | is_slow(analysis, b, at)?,
+            Choice::OfTwo(_, a, b) | Choice::Least(a, b) | Choice::Greatest(a, b) => {
+                is_slow(analysis, a, at)? | is_slow(analysis, b, at)?
+            }
             Choice::Within(_) | Choice::Told(..) | Choice::Entry(_) | Choice::EntryAt(..) => false,
         };
     }

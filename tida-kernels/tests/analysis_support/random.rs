@@ -72,7 +72,7 @@ impl Maker {
         if depth == 0 {
             return self.leaf(ty);
         }
-        match self.pick(21) {
+        match self.pick(24) {
             0..=3 => self.leaf(ty),
             4..=6 => {
                 let (a, b) = (self.int(ty, depth - 1), self.int(ty, depth - 1));
@@ -86,11 +86,15 @@ impl Maker {
                 let op = [BinaryOp::Mul, BinaryOp::Shl][self.pick(2) as usize];
                 self.b.binary(op, a, b)
             }
-            8 => {
+            8 | 21..=23 => {
                 let (a, b) = (self.int(ty, depth - 1), self.int(ty, depth - 1));
-                let all = [BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem, BinaryOp::BitAnd, BinaryOp::Shr, BinaryOp::Shl];
-                let op = all[self.pick(6) as usize];
-                self.b.binary(op, a, b)
+                use BinaryOp::{BitAnd, BitOr, BitXor, Div, Mul, Rem, Shl, Shr};
+                let all = [Mul, Div, Rem, BitAnd, BitOr, BitXor, Shr, Shl];
+                match self.pick(10) as usize {
+                    n @ 0..8 => self.b.binary(all[n], a, b),
+                    8 => self.b.expr(Type::Scalar(ty), ExprKind::Method(Method::DivEuclid, vec![a, b])),
+                    _ => self.b.expr(Type::Scalar(ty), ExprKind::Method(Method::RemEuclid, vec![a, b])),
+                }
             }
             9 if ty.is_signed_int() => {
                 let a = self.int(ty, depth - 1);

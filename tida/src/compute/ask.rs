@@ -389,8 +389,10 @@ impl<V: StagedViews<D>, R, const D: usize, F: Fn(&V, [i64; D]) -> R> RunCells<'_
         // (Asked of a constant, so that other kernels have no such loop, not even one that never runs.)
         if const { V::WHOLE } && !copy.are_alone() {
             if !out.is_null() {
+                // (What another function sees, the compiler takes for changed by each write of a cell.)
+                let cell = &*copied(&cell);
                 // SAFETY: `Run::new` asked for room for every cell of the box.
-                unsafe { rows_of_regions::<W, _, _, D>(views, &cell, cells, out, pass) };
+                unsafe { rows_of_regions::<W, _, _, D>(views, cell, cells, out, pass) };
                 pass.has_run();
             }
             return;
