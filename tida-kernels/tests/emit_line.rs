@@ -187,7 +187,8 @@ fn chunks_have_the_bits_of_the_interpreter() {
             let along = Along::new(rank as u32 - 1, backward);
             let kernel = recurrence(rank, along, if turn % 2 == 0 { F32 } else { F64 }, leaves);
             assert_eq!(chunk(&kernel, &analyse(&kernel), &along, 1 << 20), [32, 32]);
-            assert_eq!(chunk(&kernel, &analyse(&kernel), &along, 1000), [16, 32]);
+            assert_eq!(chunk(&kernel, &analyse(&kernel), &along, 10_000), [16, 32]);
+            assert_eq!(chunk(&kernel, &analyse(&kernel), &along, 1000), [16, 64]);
             let along = Along { rows: 32, columns: 32, ..along };
             assert_eq!(ring(&kernel, &analyse(&kernel), &along, Dialect::OpenCl), 2);
             assert!([8, 16].contains(&ahead(&kernel, &analyse(&kernel), &along, 1 << 20)));
@@ -195,10 +196,16 @@ fn chunks_have_the_bits_of_the_interpreter() {
             let launch = launch(&kernel, &extent, along, turn % 2 == 0, &mut rng);
             let wanted = expected(&kernel, &launch, along);
             // Some cells are left by every number at once, of all that there are and of chunks.
-            let all = [(true, 32, 2, 16), (false, 8, 3, 4), (true, 16, 4, 0), (false, 32, 2, 5)];
+            let all = [(true, 32, 2, 16), (false, 8, 3, 4), (true, 16, 4, 0), (false, 32, 2, 5), (true, 64, 2, 16)];
             let some = all.into_iter().filter(|(_, columns, ..)| turn % 3 > 0 || *columns == 16);
             for (narrow, columns, rings, ahead) in some {
-                let along = Along { columns, rows: if columns == 8 { 16 } else { 32 }, ring: rings, ahead, ..along };
+                let along = Along {
+                    columns,
+                    rows: if [8, 64].contains(&columns) { 16 } else { 32 },
+                    ring: rings,
+                    ahead,
+                    ..along
+                };
                 let plain = Plan { narrow, ..planned(&kernel, &launch, Dialect::OpenCl, along, false) };
                 let plan = Plan { block: Plan::mapping_of_lines(&along), ..plain };
                 let source = source(&kernel, &plan);
@@ -267,6 +274,7 @@ fn cuda_takes_scans() {
     for scalar in ScalarType::ALL.iter().filter(|scalar| **scalar != ScalarType::Bool) {
         nvrtc::compile(&scan::scan_sums(Dialect::Cuda, *scalar).text);
         nvrtc::compile(&scan::scan_cells(Dialect::Cuda, *scalar).text);
+        nvrtc::compile(&scan::scan_lines(Dialect::Cuda, *scalar).text);
     }
 }
 

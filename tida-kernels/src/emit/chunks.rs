@@ -205,28 +205,29 @@ impl Chunks {
         }
     }
 
-    /// Some threads fetch a chunk, or store it.
+    /// Some threads fetch a chunk, or store it. How often is known, so that the compiler writes all of it out.
     fn moved(&self, text: &mut Text, stores: bool) {
         let Chunks { thread, first, count, value, row, column, other, rows, movers, .. } = self;
-        let (columns, unroll) = (self.along.columns, "#pragma unroll");
-        text.line(unroll);
-        text.block(
-            format!("for (i32 {value} = {thread}; {value} < {}; {value} += {movers})", rows * columns),
-            |text| {
-                text.line(format!("const i32 {row} = {value} / {columns};"));
-                text.line(format!("const i32 {column} = {value} % {columns};"));
-                let there = format!("{} + {row} < {} && {column} < {count}", self.line, self.lines);
-                text.block(format!("if ({there})"), |text| {
-                    let moves = |one: &&One| if stores { one.of.written } else { one.of.fetched };
-                    for one in self.all.iter().filter(moves) {
-                        let held = format!("{row} * {} + {} + {column}", self.pitch, self.below);
-                        let held = self.held(one, other, &held);
-                        let memory = format!("{}[{} + {first} + {column}]", one.arg, one.places[0]);
-                        text.line(if stores { format!("{memory} = {held};") } else { one.fetch(&held, &memory) });
-                    }
-                });
-            },
-        );
+        let (columns, values) = (self.along.columns, rows * self.along.columns);
+        let (turns, of_turn) = (values.div_ceil(*movers), movers / columns);
+        // They are whole rows: each thread stays in its column.
+        text.line(format!("const i32 {column} = {thread} & {};", columns - 1));
+        text.line("#pragma unroll");
+        text.block(format!("for (i32 {value} = 0; {value} < {turns}; {value}++)"), |text| {
+            let number = columns.trailing_zeros();
+            text.line(format!("const i32 {row} = {value} * {of_turn} + ({thread} >> {number});"));
+            let within = if values % movers == 0 { String::new() } else { format!("{row} < {rows} && ") };
+            let there = format!("{within}{} + {row} < {} && {column} < {count}", self.line, self.lines);
+            text.block(format!("if ({there})"), |text| {
+                let moves = |one: &&One| if stores { one.of.written } else { one.of.fetched };
+                for one in self.all.iter().filter(moves) {
+                    let held = format!("{row} * {} + {} + {column}", self.pitch, self.below);
+                    let held = self.held(one, other, &held);
+                    let memory = format!("{}[{} + {first} + {column}]", one.arg, one.places[0]);
+                    text.line(if stores { format!("{memory} = {held};") } else { one.fetch(&held, &memory) });
+                }
+            });
+        });
     }
 
     /// What lies around a chunk of what nothing writes.
@@ -301,12 +302,21 @@ impl Chunks {
         });
     }
 
+    /// What lies around a chunk, unless registers have it from the one before: where cells were left there, or are left
+    /// here, they look for it in memory. They are in the chunk at a line's end, which a backward sweep has first.
+    fn unless_kept(&self, text: &mut Text, what: impl FnOnce(&mut Text)) {
+        let (Chunks { chunk, count, .. }, Along { ahead, columns, .. }) = (self, self.along);
+        match self.held.is_some() && columns % ahead == 0 {
+            true => text.block(format!("if ({chunk} < 2 || {count} < {columns})"), what),
+            false => what(text),
+        }
+    }
+
     /// Cells in registers: no cell waits for what the one before has put into the chunk.
     fn at_once(&self, shared: &mut Shared<'_>, text: &mut Text, held: &Held, body: &Text) {
         let Chunks { along: Along { ahead, .. }, first, count, own, done, .. } = self;
         let chunk = |number: usize, cell: &str| format!("{}[{own} + {cell}]", self.all[number].arg);
-        held.declare(text);
-        held.around(text, count, chunk);
+        self.unless_kept(text, |text| held.around(text, count, chunk));
         text.block(format!("for (; {done} + {ahead} <= {count}; {done} += {ahead})"), |text| {
             let begin = held.begin(count, done);
             held.shift(text, |number| chunk(number, &held.next(&held.all[number], count, done)));
@@ -318,11 +328,14 @@ impl Chunks {
     pub(super) fn write(&self, shared: &mut Shared<'_>, text: &mut Text, body: Text) {
         self.declare(text);
         let Chunks { mine, moves, dialect, chunk, chunks, ring, .. } = self;
+        if let Some(held) = &self.held {
+            held.declare(text);
+        }
         text.block(format!("for (i32 {chunk} = {}; {chunk} <= {chunks}; {chunk}++)", 1 - ring), |text| {
             text.block(format!("if ({moves})"), |text| self.beside(text));
             text.block(format!("if ({mine} && {chunk} >= 0 && {chunk} < {chunks})"), |text| {
                 self.located(text, chunk);
-                self.carried(text);
+                self.unless_kept(text, |text| self.carried(text));
                 self.computed(shared, text, body);
             });
             text.line(dialect.barrier());

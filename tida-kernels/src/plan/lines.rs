@@ -20,7 +20,7 @@ pub const LANES: u32 = 32;
 pub const MOVERS: u32 = 4;
 
 /// Lines and columns of a chunk: the first of these that fits. Rows of fewer columns are parts of lines of memory.
-const CHUNKS: [[u32; 2]; 4] = [[LANES, 32], [LANES / 2, 32], [LANES / 2, 16], [LANES / 2, 8]];
+const CHUNKS: [[u32; 2]; 5] = [[LANES, 32], [LANES / 2, 64], [LANES / 2, 32], [LANES / 2, 16], [LANES / 2, 8]];
 
 /// Bytes of shared memory of any block.
 const SHARED: usize = 48 << 10;
@@ -57,6 +57,10 @@ const LEAST: u32 = 2;
 
 /// Lines from which on enough bytes are under way without fetching ahead.
 const MANY: u64 = 1 << 16;
+
+/// Lines up to which a multiprocessor has one or two blocks: then nothing else runs while a chunk ends, so chunks are
+/// longer.
+const FEW: u64 = 1 << 13;
 
 /// Cells that are computed in registers at once: as many as these hold, of these.
 const AHEAD: [u32; 3] = [16, 8, 4];
@@ -124,14 +128,14 @@ fn fits(kernel: &Kernel, staged: &[Staged], [rows, columns]: [u32; 2], ring: u32
 }
 
 /// Lines and columns of the chunks in which so many lines of a kernel go on a GPU; none if they do not. Few lines have
-/// more blocks.
+/// more blocks, and very few longer chunks.
 pub fn chunk(kernel: &Kernel, analysis: &Analysis, along: &Along, lines: u64) -> [u32; 2] {
     if kernel.rank < 2 || along.axis as usize + 1 != kernel.rank {
         return [0; 2];
     }
     let Some(staged) = staged(kernel, analysis, along) else { return [0; 2] };
-    let few = lines < MANY;
-    let mut chunks = CHUNKS.into_iter().filter(|[rows, _]| !few || *rows < LANES);
+    let most = [if lines < MANY { LANES / 2 } else { LANES }, if lines < FEW { 64 } else { 32 }];
+    let mut chunks = CHUNKS.into_iter().filter(|[rows, columns]| *rows <= most[0] && *columns <= most[1]);
     chunks.find(|chunk| fits(kernel, &staged, *chunk, LEAST)).unwrap_or_default()
 }
 
