@@ -330,9 +330,9 @@ impl Block {
         Some(Block { given, base, bytes })
     }
 
-    /// Zeroed memory. Much of it comes from the system, whose zeroed pages cost nothing until touched: an allocator that
-    /// was given as much back sets what it keeps to zero by hand. Of less the allocator's own zeroed pages are used. Both
-    /// take small alignments only, so the base is aligned here.
+    /// Zeroed memory. Much of it comes from the system, whose zeroed pages cost nothing until touched: an allocator
+    /// that was given as much back sets what it keeps to zero by hand. Of less the allocator's own zeroed pages are
+    /// used. Both take small alignments only, so the base is aligned here.
     fn new(bytes: usize, stagger: usize) -> Option<Block> {
         if bytes == 0 {
             let base = NonNull::<Line>::dangling().cast();
