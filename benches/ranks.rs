@@ -307,7 +307,8 @@ fn shared(sizes: &str, ranks: &str, planes: &str) -> Result<()> {
         let strips = [side, (side as f64 * (held as f64).sqrt()).round() as usize].map(|side| side.to_string());
         for (planes, fuse, strip) in [("0", "off", &strips[0]), (planes, "auto", &strips[1])] {
             let between: usize = planes.parse::<usize>()?.max(1);
-            let steps = (1usize << 31 >> (3 * side.ilog2())).clamp(48, 480).next_multiple_of(between).to_string();
+            // As many in both forms, whose cells are compared.
+            let steps = (1usize << 31 >> (3 * side.ilog2())).clamp(48, 480).next_multiple_of(held.max(1)).to_string();
             let run = |ranks: usize, planes: &str| {
                 let all = (side * ranks).to_string();
                 let given = ["heat", "periodic", &all, size, &steps, "5", planes];
