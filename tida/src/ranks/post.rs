@@ -63,6 +63,7 @@ const FAILED: u8 = 1;
 const LEFT: u8 = 2;
 const READ: u8 = 3;
 const ENDS: u8 = 4;
+const WORKS: u8 = 5;
 
 /// How long a rank that found a mistake leaves it to the first rank to end all. Then it does so itself.
 const LEAVES: Duration = Duration::from_secs(2);
@@ -87,8 +88,11 @@ pub(super) struct Post {
     last: Option<Call>,
     calls: u64,
     failed: HashMap<(usize, u64), Error>,
-    /// When each rank has last given anything.
+    /// When each rank has last given anything, to anyone.
     heard: Vec<Instant>,
+    /// This one has given something since it told the others so, and when that was.
+    gave: bool,
+    told: Instant,
     byes: Vec<Option<Bye>>,
     /// Pieces are on their way, which come along when the thread looks.
     under_way: bool,
@@ -107,6 +111,7 @@ impl Post {
         let (expected, own, theirs, failed) = Default::default();
         let (last, dead, calls) = (None, None, 0);
         let (under_way, left, closed) = (false, false, false);
+        let (gave, told) = (false, Instant::now());
         Post {
             transport,
             commands,
@@ -119,6 +124,8 @@ impl Post {
             calls,
             failed,
             heard,
+            gave,
+            told,
             byes,
             under_way,
             left,
@@ -195,6 +202,7 @@ impl Post {
         let done = match command {
             Command::Call(call) => self.call(call),
             Command::Send { to, tag, pieces } => {
+                self.gave = true;
                 pieces.into_iter().try_for_each(|piece| self.transport.send(to, tag, piece))
             }
             Command::Fail { to, tag, error } => {
@@ -249,6 +257,16 @@ impl Post {
         (0..self.transport.ranks()).filter(|to| *to != me).try_for_each(|to| self.tell(to, kind, numbers, text))
     }
 
+    /// Tells all now and then that this rank gives something to some: who waits for it may not be among these.
+    fn tell_of_work(&mut self) -> Result<(), String> {
+        let Some(most) = self.timeout.filter(|_| self.gave && !self.left) else { return Ok(()) };
+        if self.told.elapsed() < most / 4 {
+            return Ok(());
+        }
+        (self.gave, self.told) = (false, Instant::now());
+        self.tell_all(WORKS, &[], "")
+    }
+
     /// Looks at all that may have come; whether something has.
     fn turn(&mut self) -> Result<bool, String> {
         if self.dead.is_some() {
@@ -258,6 +276,7 @@ impl Post {
             self.fail_all(&why);
             return Ok(true);
         }
+        self.tell_of_work()?;
         let mut moved = false;
         while let Some(words) = self.transport.receive(None, WORDS)? {
             self.heard(words.as_slice())?;
@@ -338,6 +357,8 @@ impl Post {
                 }
             }
             READ => self.mailboxes.read(first),
+            // It was heard.
+            WORKS => {}
             ENDS => self.end_with(&text),
             other => return Err(format!("a message of kind {other}, which this program does not know")),
         }
@@ -436,20 +457,42 @@ mod tests {
     use super::super::FakeRank;
     use super::*;
 
+    /// A rank over these, which waits for something of this rank since long ago.
+    fn waiting(rank: FakeRank, from: usize) -> Post {
+        let (_say, commands) = mpsc::channel();
+        let timeout = Some(Duration::from_secs(60));
+        let mut post = Post::new(Box::new(rank), (commands, Arc::default()), timeout);
+        let (text, deliver) = ("fill_ghosts at heat.rs:7".to_owned(), Box::new(|_| {}));
+        let (sizes, came) = (vec![Some(8)], Vec::new());
+        post.expected.push(Expected { from, tag: 9, sizes, text, since: long_ago(), came, deliver });
+        post
+    }
+
+    fn long_ago() -> Instant {
+        Instant::now().checked_sub(Duration::from_secs(100)).unwrap()
+    }
+
     /// What was recorded far ahead may wait for long, if its rank gives what comes before.
     #[test]
     fn a_rank_is_given_up_once_it_gives_nothing_for_too_long() {
-        let (_say, commands) = mpsc::channel();
-        let rank = FakeRank::all(2, 1, 0).remove(0);
-        let timeout = Some(Duration::from_secs(60));
-        let mut post = Post::new(Box::new(rank), (commands, Arc::default()), timeout);
-        let long_ago = Instant::now().checked_sub(Duration::from_secs(100)).unwrap();
-        let (text, deliver) = ("fill_ghosts at heat.rs:7".to_owned(), Box::new(|_| {}));
-        let (sizes, came) = (vec![Some(8)], Vec::new());
-        post.expected.push(Expected { from: 1, tag: 9, sizes, text, since: long_ago, came, deliver });
+        let mut post = waiting(FakeRank::all(2, 1, 0).remove(0), 1);
         assert!(matches!(post.look(0), Ok(None)));
-        post.heard[1] = long_ago;
+        post.heard[1] = long_ago();
         let found = post.look(0).map(|_| ()).unwrap_err();
         assert!(found.contains("rank 1 has given nothing for 100 s (TIDA_RANKS_TIMEOUT) for fill_ghosts"), "{found}");
+    }
+
+    /// The last rank waits for the first one, which gives something to the one between them alone.
+    #[test]
+    fn a_rank_that_gives_others_something_is_not_given_up() {
+        let mut ranks = FakeRank::all(3, 1, 0).into_iter();
+        let mut first = waiting(ranks.next().unwrap(), 1);
+        let mut last = waiting(ranks.next_back().unwrap(), 0);
+        (first.told, last.heard[0]) = (long_ago(), long_ago());
+        first.turn().unwrap();
+        assert!(last.turn().unwrap_err().contains("rank 0 has given nothing"));
+        first.obey(Command::Send { to: 1, tag: 8, pieces: vec![Box::new(Bytes::of(&[0; 8]))] });
+        first.turn().unwrap();
+        last.turn().unwrap();
     }
 }
