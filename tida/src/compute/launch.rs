@@ -95,7 +95,8 @@ where
     N: for<'b> Fn(Ask<'b, Views<A, Proven, D>, Views<A, Checked, D>, (), D>) + Send + Sync + 'static,
 {
     let recorded = Location::caller();
-    let (infos, hold) = (args.infos(tile.place), || args.hold(tile.place));
+    let infos = args.infos(tile.place);
+    let hold = || args.hold(tile.place);
     record::<AtOnce, D, _, _>(tile, Rule::Cells, &infos, hold, kernel, recorded).map_err(|e| e.recorded_at(recorded))
 }
 
@@ -118,10 +119,12 @@ where
 {
     outside_kernels("compute a kernel over a tile")?;
     tile.check()?;
-    let quoted = quote(&kernel)?;
+    // (Both are large, and stay where they are.)
+    let mut quoted = quote(&kernel)?;
+    let mut touches = Touches::new();
     let types = (TypeId::of::<H::Views<O::Proven>>(), H::BINDINGS);
-    let planned = Planned::new(tile, rule, infos, (quoted, types), recorded)?;
-    let Some((planned, key, quoted)) = planned else { return Ok(()) };
+    let planned = Planned::new(tile, rule, infos, (&mut quoted, types), &mut touches, recorded)?;
+    let Some((planned, key)) = planned else { return Ok(()) };
     let launch = LazyCell::new(|| -> Arc<dyn Launch> {
         let form = Held::<O, H, N, D> { way: PhantomData, kernel, held: hold() };
         Arc::new(planned.native(quoted, Box::new(form)))
@@ -140,7 +143,7 @@ struct Planned<'a, const D: usize> {
     acc: &'a TileAcc,
     /// Deferred scalars it captures.
     after: SmallVec<[Arc<Node>; 2]>,
-    touches: Touches,
+    touches: &'a Touches,
     valid_only: u16,
     run_checked: bool,
     by_planes: bool,
@@ -156,15 +159,16 @@ struct Planned<'a, const D: usize> {
 }
 
 impl<'a, const D: usize> Planned<'a, D> {
-    /// Checks a launch of what was quoted, and gives that back, and what it joins; nothing if there is nothing to run.
+    /// Checks a launch of what was quoted, and says what it joins and `touches`; nothing if there is nothing to run.
     fn new(
         tile: &'a Tile<D>,
         rule: Rule,
         infos: &'a [ArgInfo<'a, D>],
-        (mut quoted, (views, bindings)): (Quoted, (TypeId, &[Binding])),
+        (quoted, (views, bindings)): (&mut Quoted, (TypeId, &[Binding])),
+        touches: &'a mut Touches,
         recorded: &'static Location<'static>,
-    ) -> Result<Option<(Self, SweepKey, Quoted)>, Error> {
-        let prepared = prepare(&mut quoted, views, D, bindings, || Some(Type::unit()))?;
+    ) -> Result<Option<(Self, SweepKey)>, Error> {
+        let prepared = prepare(quoted, views, D, bindings, || Some(Type::unit()))?;
         args::refuse_on_ranks(infos, &|| format!("compute the kernel at {}", prepared.place()))?;
         if tile.cells.is_empty() {
             others_write(infos, &prepared, tile);
@@ -192,14 +196,14 @@ impl<'a, const D: usize> Planned<'a, D> {
             march: tile.march,
             cache: tile.cache,
         };
-        let mut touches = Touches::new();
-        let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos, &mut touches)?;
+        let mut checked = check(&prepared, quoted.id, &quoted.captures, views, &target, infos, touches)?;
+        let touches: &Touches = touches;
         prepared.warn_if_slow(&checked);
         let mut part = None;
         let in_place = rule.line().is_some() || rule.colour().is_some();
         if checked.key.on_device && !in_place && runs_on_both(&prepared, checked.acc, tile.device)? {
             let (core, measured) = (checked.acc.core(), rule.face().is_none());
-            let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (&touches, measured)));
+            let part = part.insert(core.part(&checked.key, &tile.layout, tile.region, (touches, measured)));
             checked.key.on_device = part.on_device;
         }
         let over = over.map(|over| {
@@ -226,7 +230,7 @@ impl<'a, const D: usize> Planned<'a, D> {
             over,
             part,
         };
-        Ok(Some((planned, key, quoted)))
+        Ok(Some((planned, key)))
     }
 
     /// The kernel as it runs.
@@ -246,7 +250,7 @@ impl<'a, const D: usize> Planned<'a, D> {
             cache: self.asked.cache,
             rows: rows_at_once(infos, prepared, (self.tile.region, self.rule)),
             alone: infos.iter().any(ArgInfo::has_other_cuts),
-            uneven: infos.iter().position(|info| info.is_uneven(&self.touches)),
+            uneven: infos.iter().position(|info| info.is_uneven(self.touches)),
             wholes: Wholes::default(),
             prepared: prepared.clone(),
         }
@@ -259,7 +263,7 @@ impl<'a, const D: usize> Planned<'a, D> {
             key,
             region: tile.region,
             cells: self.cells.widen(),
-            touches: &self.touches,
+            touches: self.touches,
             after: &self.after,
             name: "a kernel",
             recorded: self.recorded,

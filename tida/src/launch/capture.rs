@@ -16,7 +16,7 @@ use crate::memory::node::Node;
 /// The captured values of one kernel, described.
 #[derive(Debug, Default)]
 pub struct Captures {
-    pub(crate) list: SmallVec<[CapturedValue; 8]>,
+    pub(crate) list: SmallVec<[CapturedValue; 4]>,
 }
 
 impl Captures {
