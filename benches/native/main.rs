@@ -72,7 +72,7 @@ kernels! {
     coarse: (whole), kernel!(|next, u, at| next[at] = 0.5 * u[[at[0] / 2, at[1] / 2]]);
     // A captured number says where the array is read, the same for all cells of a row.
     paths: (whole), {
-        let through = 7;
+        let through = 7i64;
         kernel!(|next, u, at| next[at] = u[at].min(u[[at[0], through]] + u[[through, at[1]]]))
     };
     // Turns of loops change entries of an array: they are all written out, so that entries are in registers.
