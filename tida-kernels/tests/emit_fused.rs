@@ -548,8 +548,8 @@ impl Set {
     }
 
     fn others(&self) -> Vec<[Beside; 2]> {
-        let of = |filled: bool| if filled { Beside::Filled } else { Beside::Unknown };
-        self.filled().into_iter().map(|sides| sides.map(of)).collect()
+        let of = |filled: bool, face| if filled { Beside::Filled(face) } else { Beside::Unknown };
+        self.filled().iter().zip(&self.sides).map(|([a, b], [c, d])| [of(*a, *c), of(*b, *d)]).collect()
     }
 
     /// The array with the ghosts that a fill and the kernels set, the last axis first; what lies beyond both along an
@@ -616,8 +616,10 @@ fn ghosts_that_kernels_set_are_computed() {
         let mut case = case(&made, &steps, &extent, fused.clone(), &mut rng);
         // Where the faces are.
         let (lo, hi) = case.launch.whole.clone();
-        let edges = case_of.set.iter().map(|(axis, high)| if *high { hi[*axis] } else { lo[*axis] });
-        let edges: Vec<Value> = edges.map(|edge| Value::from_bits(ScalarType::I64, edge as u64)).collect();
+        let filled = case_of.filled();
+        let filled = filled.as_flattened().iter().enumerate().filter(|(_, filled)| **filled);
+        let sides = case_of.set.iter().copied().chain(filled.map(|(side, _)| (side / 2, side % 2 == 1)));
+        let edges = sides.map(|(axis, high)| Value::I64(if high { hi[axis] } else { lo[axis] })).collect::<Vec<_>>();
         let values = &mut case.launch.captures;
         let first = values.len() - edges.len() - fused.beyond(rank).len();
         values.splice(first..first + edges.len(), edges);
@@ -642,22 +644,26 @@ fn ghosts_that_kernels_set_are_computed() {
         }
         check(&made, &steps, &case, &label);
     }
-    // A coordinate that a fill would take from elsewhere; a second cell that the step does not reach.
+    // A coordinate along an axis beyond whose faces nobody knows what there is; a second cell that the step does not
+    // reach.
     let along = |axis: usize| {
         let place = cast(project(at(), entry(int(axis as u64))), ScalarType::F64);
         let (args, value) = ([("u", bind(Access::Write, F64, 2))], mul(load(0, at_plus(&[0, 1])), place));
         typed("along.rs", 2, &args, &[], &[], block(vec![store(0, at(), value)]), vec![], None)
     };
-    let made = |step: &Kernel, kernel: &Kernel| {
+    let made = |beside: Beside, step: &Kernel, kernel: &Kernel| {
         let steps = fusible(step, &analyse(step)).unwrap();
         let ghosts = [GhostKernel { kernel, analysis: &analyse(kernel), axis: 1, high: false, layers: 1 }];
-        with_ghosts(step, &steps, &ghosts, &[[Beside::Filled; 2], [Beside::Unknown; 2]]).is_some()
+        with_ghosts(step, &steps, &ghosts, &[[beside; 2], [Beside::Unknown; 2]]).is_some()
     };
-    assert!(made(&around(2, F64), &along(1)) && !made(&around(2, F64), &along(0)));
+    let (wraps, step) = (Beside::Filled(Wrap), around(2, F64));
+    assert!(made(wraps, &step, &along(1)) && made(wraps, &step, &along(0)));
+    assert!(!made(Beside::Unknown, &step, &along(0)));
     let upwind = {
         let args = [("next", bind(Access::Write, F64, 2)), ("u", bind(Access::Read, F64, 2))];
         let value = sub(load(1, at()), load(1, at_plus(&[0, -1])));
         typed("upwind.rs", 2, &args, &[], &[], block(vec![store(0, at(), value)]), vec![], None)
     };
-    assert!(made(&upwind, &face(2, (1, false), false, F64)) && !made(&upwind, &face(2, (1, false), true, F64)));
+    let upwind = |far: bool| made(wraps, &upwind, &face(2, (1, false), far, F64));
+    assert!(upwind(false) && !upwind(true));
 }

@@ -248,6 +248,8 @@ impl Program {
         u.fill(|at| value(1, at))?;
         let mut next = u.like()?;
         next.fill(|at| value(2, at))?;
+        // (Ghosts of fixed value that no fill has ever set have no value.)
+        next.fill_ghosts()?;
         let (mut found, mut number) = (Vec::new(), 0);
         for action in &self.actions {
             let count = if let Action::Steps(count) | Action::Pauses(count) = action { *count } else { 1 };
@@ -347,19 +349,20 @@ fn steps_run_together_beside_faces_that_fills_set() {
         }
     }
     // Beyond edges: of an axis that comes later as the kernels set them, of one before as a fill takes them from there.
-    // The low faces of the last two axes compute with coordinates that a fill would have to take elsewhere.
+    // The low faces of the last two axes compute with coordinates of the ghosts that a fill takes.
     let high = [false, true];
-    for (open, others, fuses) in [
-        ([both, no, no], [Fixed, Periodic, Mirrored], true),
-        ([no, high, no], [Periodic, Nearest, Periodic], true),
-        ([no, no, high], [Periodic, Nearest, Mirrored], true),
-        ([both, no, high], [Fixed, Periodic, Fixed], true),
-        ([no, [true, false], no], [Periodic, Nearest, Periodic], false),
-        ([no, no, both], [Periodic, Periodic, Fixed], false),
+    for (open, others) in [
+        ([both, no, no], [Fixed, Periodic, Mirrored]),
+        ([no, high, no], [Periodic, Nearest, Periodic]),
+        ([no, no, high], [Periodic, Nearest, Mirrored]),
+        ([both, no, high], [Fixed, Periodic, Fixed]),
+        ([no, [true, false], no], [Periodic, Nearest, Periodic]),
+        ([no, no, both], [Periodic, Periodic, Fixed]),
+        ([no, no, both], [Mirrored, Nearest, Fixed]),
     ] {
         let program = Program { others, ..steps([7, 9, 33], open, true, true) };
         let Some(fused) = program.check(builder(3)) else { return };
-        assert_eq!(fused >= 9, fuses, "{fused} of 13 steps, {program:?}");
+        assert!(fused >= 9, "{fused} of 13 steps, {program:?}");
     }
 }
 

@@ -35,17 +35,18 @@ pub(super) enum Inwards {
 /// The values of captured integers that are known, by number.
 type Known<'a> = &'a dyn Fn(u32) -> Option<i64>;
 
-/// What a kernel over ghosts reads of the array that it sets, its only argument, in a line inwards of each ghost
-/// (`inwards` along the axis is 1 or -1); none if it reads other cells.
+/// What a kernel over ghosts reads of the array that it sets, its first argument, in a line inwards of each ghost
+/// (`inwards` along the axis is 1 or -1); none if it reads other cells, or has other arguments than tables.
 pub(super) fn inwards(
     kernel: &Kernel,
     analysis: &Analysis,
     across: (usize, i64),
     known: Known<'_>,
 ) -> Option<Vec<Inwards>> {
-    let [(arg, usage)] = kernel.args.iter().zip(&analysis.args).collect::<Vec<_>>()[..] else { return None };
+    let (Some((arg, tables)), Some(usage)) = (kernel.args.split_first(), analysis.args.first()) else { return None };
     let plain = analysis.complete && !analysis.may_fault && !analysis.counts;
-    if arg.access != Access::Write || arg.rank != kernel.rank || !usage.must_write || !plain {
+    let alone = tables.iter().all(|arg| arg.access == Access::Table);
+    if arg.access != Access::Write || arg.rank != kernel.rank || !usage.must_write || !plain || !alone {
         return None;
     }
     if !usage.accesses.iter().all(|one| !one.write || one.at_cell) {
@@ -58,7 +59,8 @@ pub(super) fn inwards(
 /// the array that it sets, its only argument; none if it reads others than those in a line so far inwards of each
 /// ghost.
 pub fn reads_inwards(kernel: &Kernel, analysis: &Analysis, across: (usize, i64)) -> Option<i64> {
-    inwards(kernel, analysis, across, &|_| None)?.into_iter().try_fold(0, |furthest, one| match one {
+    let all = inwards(kernel, analysis, across, &|_| None).filter(|_| kernel.args.len() == 1)?;
+    all.into_iter().try_fold(0, |furthest, one| match one {
         Inwards::By(far) => Some(furthest.max(far)),
         Inwards::Mirrored(_) => None,
     })

@@ -6,8 +6,11 @@
 //! What this pass makes of the kernel applies to that value what the face's kernel does to it. Everything after this
 //! pass sees one kernel.
 
+mod tables;
+
 use std::ops::Range;
 
+use self::tables::Entry;
 use super::faces::{Inwards, inwards, place};
 use super::{
     BinaryOp, Body, Capture, CompareOp, Component, Expr, ExprId, ExprKind, Function, Kernel, Local, LocalId, Method,
@@ -15,7 +18,7 @@ use super::{
 };
 use crate::analysis::Analysis;
 use crate::element::{ElementType, ScalarType};
-use crate::plan::fuse::{FURTHEST, Steps, uniform};
+use crate::plan::fuse::{FURTHEST, Face, Steps, uniform};
 use crate::plan::reads::{Reads, coordinates, expressions};
 use crate::scalar::Value;
 
@@ -23,7 +26,7 @@ use crate::scalar::Value;
 /// each from the cell as far inside of the face.
 #[derive(Clone, Copy, Debug)]
 pub struct GhostKernel<'a> {
-    /// Its kernel. It has one argument.
+    /// Its kernel. Its arguments are the array, and tables.
     pub kernel: &'a Kernel,
     /// What it reads.
     pub analysis: &'a Analysis,
@@ -41,8 +44,8 @@ pub enum Beside {
     /// What it is is not known.
     #[default]
     Unknown,
-    /// A fill sets ghosts anew: from the other end, or from cells inwards.
-    Filled,
+    /// A fill sets ghosts anew: from the other end (so it does beyond both faces of the axis), or from cells inwards.
+    Filled(Face),
     /// The same value everywhere.
     Fixed,
     /// Components that mirror, of which a fill negates these, as bits.
@@ -69,10 +72,12 @@ pub fn can_compute(
         Inwards::Mirrored(number) => number.is_some() && *number == mirrored,
     };
     let far = "it reads other cells than the nearest two inwards of each ghost, or the mirrored one, or other arrays";
+    let sums = tables::sums(analysis);
     match inwards(kernel, analysis, across, known) {
         _ if !alike => Err("the components of a cell are of several types"),
         _ if !ends => Err("it has a loop that is not written out"),
         _ if tables => Err("it has a constant table"),
+        _ if !sums => Err("it reads a table at a place that is no sum of coordinates and captured values"),
         None => Err(far),
         Some(reads) if reads.iter().all(is_there) => Ok(()),
         Some(_) if layers > 1 => Err("its ghosts of several layers do not follow from the mirrored cells"),
@@ -84,11 +89,12 @@ pub fn can_compute(
 /// kernels set them; nothing if they cannot. What it reads there has to be the nearest cell of the domain. `others`
 /// says what is beyond the other faces, by axis.
 ///
-/// Its captured values are its own, then those of the faces; then comes for each face the coordinate of the first cell
-/// beyond it (the lower face: the first one that is not, `i64`), the same for each face that is [`Beside::Negated`] and
-/// then for each that is [`Beside::Fixed`], by axis, and at the end, face by face (the first axis first, its low face
-/// first) and cell by cell as far as the step reads that way, whether what is so many cells away lies beyond it
-/// (`bool`).
+/// Its arguments are its own, then the tables of the faces. Its captured values are its own, then those of the faces;
+/// then comes for each face the coordinate of the first cell beyond it (the lower face: the first one that is not,
+/// `i64`), the same for each face that is [`Beside::Negated`] and then for each that is [`Beside::Fixed`] or
+/// [`Beside::Filled`], by axis; for each table where its entries begin in that argument, and the number of the last one
+/// (`i64`); and at the end, face by face (the first axis first, its low face first) and cell by cell as far as the step
+/// reads that way, whether what is so many cells away lies beyond it (`bool`).
 pub fn with_ghosts(
     kernel: &Kernel,
     steps: &Steps,
@@ -100,14 +106,17 @@ pub fn with_ghosts(
     let edge = |number: usize| (first_edge + number) as u32;
     let mut known = Vec::with_capacity(faces.len());
     for face in faces {
-        let captures = made.captures.len();
+        let (captures, tables) = (made.captures.len(), made.args.len() as u32);
         made.captures.extend(face.kernel.captures.iter().cloned());
         let reads = inwards(face.kernel, face.analysis, face.across(), &|_| None)?;
         let furthest = reads.into_iter().map(Inwards::cells).max().unwrap_or(1);
-        let function = function(&mut made, face, (&steps.element, furthest))?;
+        made.args.extend(face.tables());
+        let (function, entries) = function(&mut made, face, (&steps.element, furthest))?;
+        let entries = entries.into_iter().map(|entry| entry.moved(tables)).collect();
         let GhostKernel { kernel, axis, high, layers, .. } = *face;
         let (coordinates, captures) = (coordinates(kernel), captures..made.captures.len());
-        known.push(Known { axis, high, layers, captures, function, furthest, coordinates, edge: edge(known.len()) });
+        let edge = edge(known.len());
+        known.push(Known { axis, high, layers, captures, function, furthest, coordinates, entries, edge });
     }
     for (axis, sides) in others.iter().enumerate() {
         for (high, other) in [false, true].into_iter().zip(sides) {
@@ -122,6 +131,7 @@ pub fn with_ghosts(
                 function,
                 furthest: 1,
                 coordinates: 0,
+                entries: Vec::new(),
                 edge,
             });
         }
@@ -133,11 +143,12 @@ pub fn with_ghosts(
     for (axis, sides) in others.iter().enumerate() {
         for (side, other) in sides.iter().enumerate() {
             beside[axis][side] = (*other, made.captures.len() as u32);
-            if *other == Beside::Fixed {
-                made.captures.push(Capture::of_launch(format!("fixed{axis}_{side}"), Type::Scalar(ScalarType::I64)));
+            if matches!(other, Beside::Fixed | Beside::Filled(_)) {
+                made.captures.push(Capture::of_launch(format!("face{axis}_{side}"), Type::Scalar(ScalarType::I64)));
             }
         }
     }
+    let tables = tables::captures(&mut made, kernel.args.len());
     let reach = &steps.reach()[4 - steps.rank..];
     let mut beyond = Vec::new();
     for side in 0..2 * steps.rank {
@@ -151,7 +162,7 @@ pub fn with_ghosts(
         let offset = &steps.offsets.get(*number)?[3 - steps.rank..];
         let (read, element) = (kernel.body[*id].clone(), &steps.element);
         let (body, captures) = (&mut made.body, &made.captures[..]);
-        Read { body, captures, read, element, faces: &known, others: &beside, reach, offset, beyond: &beyond }
+        Read { body, captures, read, element, faces: &known, others: &beside, reach, offset, beyond: &beyond, tables }
             .replace(*id)?;
     }
     Some(made)
@@ -186,6 +197,8 @@ struct Known {
     furthest: i64,
     /// Axes whose coordinates it computes with, as bits.
     coordinates: u8,
+    /// What it takes of tables.
+    entries: Vec<Entry>,
     /// The captured value that says where it is.
     edge: u32,
 }
@@ -198,7 +211,7 @@ struct Read<'a> {
     /// What it reads a component of.
     element: &'a ElementType,
     faces: &'a [Known],
-    /// What is beyond other faces, and the captured value that says where those are that are fixed.
+    /// What is beyond other faces, and the captured value that says where those are that a fill sets.
     others: &'a [[(Beside, u32); 2]],
     /// What the step reads around its cell.
     reach: &'a [[u8; 2]],
@@ -207,6 +220,9 @@ struct Read<'a> {
     /// For each face the captured value that says whether the cell next to it that way lies beyond it; those of cells
     /// further away follow.
     beyond: &'a [u32],
+    /// The first argument that is a table of a face, and the captured value that says where its entries begin; the
+    /// number of the last one, and those of other tables, follow.
+    tables: (u32, u32),
 }
 
 impl Read<'_> {
@@ -259,18 +275,34 @@ impl Read<'_> {
     /// The same of the cell of the domain that a ghost there follows from along that axis.
     fn within(&mut self, offset: &[i64], axis: usize) -> ExprId {
         let at = self.at(offset, axis);
-        let Some(known) = self.face(offset, axis).map(|number| &self.faces[number]) else { return at };
-        let (edge, high, layers) = (known.edge, known.high, known.layers);
-        let edge = self.push(ScalarType::I64, ExprKind::Capture(edge));
-        if layers > 1 {
-            // The mirrored one is on the other side of the face.
-            let (two, back) = (self.long(2), self.long(-1));
-            let twice = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Mul, edge, two));
-            let last = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Add, twice, back));
-            let other = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Sub, last, at));
-            let inside = if high { Method::Min } else { Method::Max };
-            return self.push(ScalarType::I64, ExprKind::Method(inside, vec![at, other]));
+        if let Some(known) = self.face(offset, axis).map(|number| &self.faces[number]) {
+            let (edge, high, mirrors) = (known.edge, known.high, known.layers > 1);
+            return if mirrors { self.mirrored_at(at, edge, high) } else { self.nearest_to(at, edge, high) };
         }
+        let (high, sides) = (offset[axis] > 0, self.others.get(axis).copied());
+        match (self.beside(offset, axis), sides) {
+            _ if offset[axis] == 0 => at,
+            ((Beside::Filled(Face::Even), edge), _) => self.mirrored_at(at, edge, high),
+            ((Beside::Filled(Face::Nearest), edge), _) => self.nearest_to(at, edge, high),
+            ((Beside::Filled(_), edge), Some([(_, low), (_, end)])) => self.around(at, edge, (low, end), high),
+            _ => at,
+        }
+    }
+
+    /// What is as far inside of a face, which a captured value is the edge of, as `at` is outside; else `at`.
+    fn mirrored_at(&mut self, at: ExprId, edge: u32, high: bool) -> ExprId {
+        let edge = self.push(ScalarType::I64, ExprKind::Capture(edge));
+        let (two, back) = (self.long(2), self.long(-1));
+        let twice = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Mul, edge, two));
+        let last = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Add, twice, back));
+        let other = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Sub, last, at));
+        let inside = if high { Method::Min } else { Method::Max };
+        self.push(ScalarType::I64, ExprKind::Method(inside, vec![at, other]))
+    }
+
+    /// The last one inside of a face if `at` is outside; else `at`.
+    fn nearest_to(&mut self, at: ExprId, edge: u32, high: bool) -> ExprId {
+        let edge = self.push(ScalarType::I64, ExprKind::Capture(edge));
         match high {
             false => self.push(ScalarType::I64, ExprKind::Method(Method::Max, vec![at, edge])),
             true => {
@@ -281,22 +313,32 @@ impl Read<'_> {
         }
     }
 
+    /// What is as far from the other end of the axis, of these edges, if `at` is outside of one; else `at`.
+    fn around(&mut self, at: ExprId, edge: u32, (low, end): (u32, u32), high: bool) -> ExprId {
+        let [edge, low, end] = [edge, low, end].map(|edge| self.push(ScalarType::I64, ExprKind::Capture(edge)));
+        let all = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Sub, end, low));
+        let (op, way) = if high { (CompareOp::Ge, BinaryOp::Sub) } else { (CompareOp::Lt, BinaryOp::Add) };
+        let outside = self.push(ScalarType::Bool, ExprKind::Compare(op, at, edge));
+        let times = self.push(ScalarType::I64, ExprKind::Cast(outside));
+        let by = self.push(ScalarType::I64, ExprKind::Binary(BinaryOp::Mul, all, times));
+        self.push(ScalarType::I64, ExprKind::Binary(way, at, by))
+    }
+
     /// The coordinate along an axis of a ghost at an offset, for the kernel that sets it beyond a face across another
     /// one. None if that kernel does not set what is there.
     fn ghost_at(&mut self, offset: &[i64], axis: usize, number: usize) -> Option<ExprId> {
         let known = &self.faces[number];
         let (used, before) = (known.coordinates >> axis & 1 == 1, axis < known.axis);
         if before && offset[axis] != 0 && self.face(offset, axis).is_none() {
-            // What lies beyond both is what is beyond the axis before. A fill takes it from a ghost elsewhere.
+            // What lies beyond both is what is beyond the axis before.
             match self.beside(offset, axis).0 {
-                Beside::Filled if !used => {}
-                Beside::Fixed => {}
+                Beside::Filled(_) | Beside::Fixed => {}
                 _ => return None,
             }
         }
         Some(match (used, before) {
             (false, _) => self.long(0),
-            // What lies beyond an axis before is set later, from this ghost.
+            // What lies beyond an axis before is set later, from this ghost or one elsewhere.
             (true, true) => self.within(offset, axis),
             (true, false) => self.at(offset, axis),
         })
@@ -344,6 +386,9 @@ impl Read<'_> {
         for capture in captures.clone() {
             let ty = &self.captures.get(capture)?.ty;
             given.push(push(self.body, ty, self.read.span, ExprKind::Capture(capture as u32)));
+        }
+        for entry in &self.faces[number].entries {
+            given.push(self.entry(entry, offset, number)?);
         }
         let ty = Type::of_element(self.element);
         Some(push(self.body, &ty, self.read.span, ExprKind::Call(function, given)))
@@ -397,8 +442,13 @@ fn negated(made: &mut Kernel, (axis, high): (usize, bool), (element, parts): (&E
 }
 
 /// The function of a face: whether a place is beyond it, the values of so many cells inwards of it, the nearest one
-/// first, the ghost's coordinates and what its kernel has captured give the value of the place. Gives its number.
-fn function(made: &mut Kernel, face: &GhostKernel<'_>, (element, furthest): (&ElementType, i64)) -> Option<u32> {
+/// first, the ghost's coordinates, what its kernel has captured and what it takes of tables give the value of the
+/// place. Gives its number, and what it takes of tables.
+fn function(
+    made: &mut Kernel,
+    face: &GhostKernel<'_>,
+    (element, furthest): (&ElementType, i64),
+) -> Option<(u32, Vec<Entry>)> {
     let kernel = face.kernel;
     let own = made.functions.len() as u32;
     made.functions.extend(kernel.functions.iter().map(|function| {
@@ -420,6 +470,7 @@ fn function(made: &mut Kernel, face: &GhostKernel<'_>, (element, furthest): (&El
         kernel.captures.iter().map(|capture| local(format!("_{}", capture.name), capture.ty.clone())).collect();
     let ghost = local("_ghost".into(), value.clone());
     let reads = Reads::of(face.analysis);
+    let mut entries = Vec::new();
     // Loops that were written out leave expressions behind that no statement evaluates.
     for ExprId(number) in expressions(&body, &body.block) {
         let number = number as usize;
@@ -427,6 +478,12 @@ fn function(made: &mut Kernel, face: &GhostKernel<'_>, (element, furthest): (&El
         let span = body.exprs[number].span;
         body.exprs[number].kind = match &body.exprs[number].kind {
             ExprKind::Load { component, .. } if !component.dynamic.is_empty() => return None,
+            ExprKind::Load { arg: 1.., .. } => {
+                let entry = Entry::of(reads.get(ExprId(number as u32))?, &body.exprs[number].ty)?;
+                body.locals.push(Local { name: format!("_entry{}", entries.len()), ty: entry.ty.clone() });
+                entries.push(entry);
+                ExprKind::Local(body.locals.len() as LocalId - 1)
+            }
             ExprKind::Load { component: Component { base, .. }, .. } => {
                 let base = *base;
                 // What the analysis does not know of is never reached.
@@ -457,10 +514,11 @@ fn function(made: &mut Kernel, face: &GhostKernel<'_>, (element, furthest): (&El
         stmt(StmtKind::If(beyond, block, Vec::new())),
         stmt(StmtKind::Return(Some(last))),
     ];
-    let params = [is].into_iter().chain(inside).chain(at).chain(captures).collect();
+    let taken = body.locals.len() as LocalId - entries.len() as LocalId..body.locals.len() as LocalId;
+    let params = [is].into_iter().chain(inside).chain(at).chain(captures).chain(taken).collect();
     let name = format!("ghost{}{}", face.axis, if face.high { "_high" } else { "_low" });
     made.functions.push(Function { name, file: kernel.file.clone(), params, result: value, body });
-    Some(made.functions.len() as u32 - 1)
+    Some((made.functions.len() as u32 - 1, entries))
 }
 
 /// Calls of functions that have moved.

@@ -181,15 +181,15 @@ pub fn plain_robin_in(round: fn(f64) -> f64) -> Vec<f64> {
     u.all()
 }
 
-/// A captured time and a profile, beside a periodic axis that comes before: its corners take these ghosts in.
+/// A captured time and profiles that change with it, beside a periodic axis that comes before: its corners take these
+/// ghosts in.
 fn inflow(acc: &TileAcc, regions: [usize; 2], on: Option<Device>) -> Vec<f64> {
     let builder = TileArray::<f64, 2>::builder([ROWS, COLUMNS]).regions(regions).ghost(1);
     let builder = builder.boundary_axis(0, Boundary::Periodic);
     let (mut u, mut next) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
     u.fill(|at| first::<1>(at.map(|n| n as i64))[0]).unwrap();
-    let profile = profile();
     for step in 0..STEPS {
-        let time = 0.1 * step as f64;
+        let (time, [profile, other]) = (0.1 * step as f64, profiles(step));
         u.fill_ghosts().unwrap();
         fill_ghosts_with(
             (1, Side::Low),
@@ -197,24 +197,30 @@ fn inflow(acc: &TileAcc, regions: [usize; 2], on: Option<Device>) -> Vec<f64> {
             kernel!(|u, profile, at| u[at] = 2.0 * time * profile[at[0] as usize] - u[at + [0, 1]]),
         )
         .unwrap();
-        fill_ghosts_with((1, Side::High), &mut u, kernel!(|u, at| u[at] = u[at - [0, 1]] - time)).unwrap();
+        fill_ghosts_with(
+            (1, Side::High),
+            (&mut u, table(&other)),
+            kernel!(|u, other, at| u[at] = u[at - [0, 1]] - time * other[at[0] as usize + 1]),
+        )
+        .unwrap();
         nine(&mut next, &u, on);
         swap(&mut u, &mut next);
     }
     u.read_box(u.domain()).unwrap()
 }
 
-fn profile() -> Vec<f64> {
-    (0..ROWS).map(|row| row as f64 * (ROWS - row) as f64 / 100.0).collect()
+/// Profiles along both faces, each with an entry that nobody takes.
+fn profiles(step: usize) -> [Vec<f64>; 2] {
+    let of = |more: usize| (0..ROWS + 1).map(move |row| (row * (ROWS - row) + more * step) as f64 / 100.0).collect();
+    [of(7), of(13)]
 }
 
 fn plain_inflow() -> Vec<f64> {
     let mut u = Plain::<1>::new(1);
-    let profile = profile();
     for step in 0..STEPS {
-        let time = 0.1 * step as f64;
+        let (time, [profile, other]) = (0.1 * step as f64, profiles(step));
         u.face(1, 0, |u, at, _| [2.0 * time * profile[at[0] as usize] - u.get([at[0], at[1] + 1])[0]]);
-        u.face(1, 1, |u, at, _| [u.get([at[0], at[1] - 1])[0] - time]);
+        u.face(1, 1, |u, at, _| [u.get([at[0], at[1] - 1])[0] - time * other[at[0] as usize + 1]]);
         u.face(0, 0, |u, at, _| u.get([at[0] + N[0], at[1]]));
         u.face(0, 1, |u, at, _| u.get([at[0] - N[0], at[1]]));
         u = plain_nine(&u);

@@ -10,10 +10,12 @@ use std::sync::{Arc, PoisonError};
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{self, Access, GhostKernel, can_compute, reads_beside, with_faces, with_opposite};
+use tida_kernels::plan::fuse::Faces;
 use tida_kernels::plan::wide::Beside;
 use tida_kernels::scalar::Value;
 
 use super::capture::CapturedValue;
+use super::device::DeviceArg;
 use super::fused::{OneStep, args};
 use super::joined::together;
 use super::native::NativeForm;
@@ -52,8 +54,8 @@ pub(crate) struct FaceLaunch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Domain {
     pub cells: GridBox<4>,
-    /// Beyond these faces of the array a fill sets ghosts anew.
-    pub filled: Sides,
+    /// What a fill sets ghosts anew to beyond the faces of the array; beyond others there is what memory holds.
+    pub filled: Faces,
     /// Beyond these there are fixed values.
     pub fixed: Sides,
     /// Components that a fill negates where it mirrors: see [`PlaneFacts::negated`].
@@ -111,11 +113,14 @@ impl FaceLaunch {
         near.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, why, layers: 1, domain: *domain })
     }
 
-    /// A kernel over all ghosts of one face of the domain that a sweep leaves, whose only argument is that array.
+    /// A kernel over all ghosts of one face of the domain that a sweep leaves, whose arguments are that array and
+    /// tables.
     pub fn after(launch: &Arc<dyn Launch>, ghosts: (usize, GridBox<4>), domain: &Domain) -> Option<FaceLaunch> {
         let (axis, high, layers) = face_of(&ghosts.1, domain)?;
         let Prepared { kernel, analysis, .. } = &**launch.beside()?.prepared;
-        let plain = kernel.args.len() == 1 && analysis.complete && !analysis.may_fault && !analysis.counts;
+        let mut others = kernel.args.iter().skip(1);
+        let alone = others.all(|arg| arg.access == Access::Table);
+        let plain = alone && analysis.complete && !analysis.may_fault && !analysis.counts;
         let (side, why) = known(side(launch, &ghosts.1, (axis, high, layers)));
         let goes = Goes::After(axis, high);
         plain.then(|| FaceLaunch { launch: launch.clone(), ghosts, goes, side, why, layers, domain: *domain })
@@ -135,7 +140,8 @@ impl FaceLaunch {
             let analysis = &launch.beside()?.prepared.analysis;
             Some(analysis.complete && !analysis.may_fault && !analysis.counts)
         };
-        let fits = apart && *region == ghosts.0 && plain(launch) == Some(true) && plain(first.0) == Some(true);
+        let same = tables(&**launch).eq(tables(&**first.0));
+        let fits = apart && same && *region == ghosts.0 && plain(launch) == Some(true) && plain(first.0) == Some(true);
         let goes = Goes::Opposite(axis, high);
         let domain = Domain::of(*others, None);
         let why = "it goes with the kernel of the opposite face";
@@ -162,6 +168,14 @@ impl FaceLaunch {
     fn opposite_of(&self, before: &FaceLaunch) -> Option<FaceLaunch> {
         FaceLaunch::opposite(&self.launch, self.ghosts, &(&before.launch, &[before.ghosts]))
     }
+}
+
+/// The tables among the arguments of a launch: their bytes, and how many entries they have.
+pub(super) fn tables(launch: &dyn Launch) -> impl Iterator<Item = (Vec<u8>, usize)> {
+    launch.args().into_iter().filter_map(|arg| match arg.0 {
+        DeviceArg::Table(bytes, length) => Some((bytes, length)),
+        _ => None,
+    })
 }
 
 /// See [`FaceLaunch::edge`].

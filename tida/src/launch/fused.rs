@@ -12,6 +12,7 @@ use tida_kernels::scalar::Value;
 
 use super::capture::{CAPTURE, CapturedValue, Captures, capture_bytes};
 use super::device::{BY_VALUE, Commands, DeviceArg, DeviceArgs, DeviceLaunch, Extent, Held, OnDevice};
+use super::faces::tables;
 use super::launched::Launched;
 use super::native::{NativeForm, moved};
 use super::native_steps::Steps as NativeSteps;
@@ -73,6 +74,37 @@ fn vary(steps: &[OneStep<'_>], kernels: usize) -> bool {
     steps.iter().zip(steps.iter().skip(kernels)).any(|(one, next)| !one.captures.same(next.captures))
 }
 
+/// A table that the kernels of faces take entries of, as one argument of several steps: those of all of them one after
+/// the other, and where those of each step begin.
+struct OfSteps {
+    bytes: Vec<u8>,
+    from: Vec<usize>,
+    length: usize,
+}
+
+/// The tables of the kernels whose ghosts these steps compute, if they are not the same for all.
+fn tables_of(launches: &[Arc<dyn Launch>]) -> Option<Vec<OfSteps>> {
+    let count = launches.first()?.set_tables().len() / 2;
+    let of = |launch: &Arc<dyn Launch>| {
+        let all: Vec<_> = tables(&**launch).collect();
+        all.into_iter().rev().take(count).rev().collect::<Vec<_>>()
+    };
+    let each: Vec<_> = if count == 0 { Vec::new() } else { launches.iter().map(of).collect() };
+    if each.iter().all(|tables| Some(tables) == each.first()) {
+        return None;
+    }
+    let one = |number: usize| {
+        let mut all = OfSteps { bytes: Vec::new(), from: Vec::new(), length: 0 };
+        for (bytes, length) in each.iter().filter_map(|tables| tables.get(number)) {
+            all.from.push(all.length);
+            all.bytes.extend_from_slice(bytes);
+            all.length += length;
+        }
+        all
+    };
+    Some((0..count).map(one).collect())
+}
+
 /// Whether steps are of the same kernel, and have captured the same values.
 pub(crate) fn same(one: &dyn Launch, other: &dyn Launch) -> bool {
     one.step()
@@ -90,7 +122,7 @@ pub(crate) fn depth(
 ) -> u32 {
     let steps: Vec<OneStep<'_>> = launches.iter().map_while(|launch| launch.step()).collect();
     let Some(prepared) = steps.get(..kernels).and_then(as_one) else { return 1 };
-    prepared.depth(device, cells, faces, (most.min(room(&steps, kernels)), streams))
+    prepared.depth(device, cells, faces, (most.min(room(launches, &steps, kernels)), streams))
 }
 
 /// Why these steps, of so many kernels in turn, run one by one over a box of this extent.
@@ -105,14 +137,15 @@ pub(crate) fn why_single(
     if !device.backend().facts().gpu && device.asked.fuse == Asked::Auto {
         return "on a CPU steps share launches only if that is asked for (`TileAccBuilder::fuse`)";
     }
-    let most = prepared.most(room(&steps, kernels));
+    let most = prepared.most(room(launches, &steps, kernels));
     prepared.chosen(device, cells, faces, (most, true), false).err().unwrap_or("no step reads around its cells")
 }
 
 /// Steps that captured values have room for, of so many kernels in turn.
-fn room(steps: &[OneStep<'_>], kernels: usize) -> u32 {
+fn room(launches: &[Arc<dyn Launch>], steps: &[OneStep<'_>], kernels: usize) -> u32 {
+    let differ = || vary(steps, kernels) || tables_of(launches).is_some();
     match steps.get(..kernels).map_or(0, captured) {
-        bytes if bytes > 0 && vary(steps, kernels) => (BY_VALUE / bytes) as u32,
+        bytes if bytes > 0 && differ() => (BY_VALUE / bytes) as u32,
         _ => u32::MAX,
     }
 }
@@ -241,6 +274,8 @@ struct Several {
     captures: Captures,
     /// What each of them is given, if that differs.
     varied: Option<Vec<Captures>>,
+    /// The tables of kernels of faces, if they differ.
+    tables: Option<Vec<OfSteps>>,
 }
 
 impl Several {
@@ -254,9 +289,29 @@ impl Several {
             let place = each.first().map_or_else(String::new, |step| step.prepared.place());
             return Err(refused(&place, *steps, "kernels that run one step a launch"));
         };
-        let captures = |step| captures_of(&each, *kernels, step);
-        let varied = vary(steps, *kernels).then(|| (0..steps.len()).map(captures).collect());
-        Ok(Several { prepared, captures: captures(0), varied })
+        let of_steps = launches.get(..steps.len()).unwrap_or_default();
+        let (tables, first) = (tables_of(of_steps), of_steps.first().map_or(0, |launch| launch.set_tables().start));
+        let captures = |step| {
+            let mut captures = captures_of(&each, *kernels, step);
+            for (number, table) in tables.iter().flatten().enumerate() {
+                captures.list[first + 2 * number] = CapturedValue::Scalar(Value::I64(table.from[step] as i64));
+            }
+            captures
+        };
+        let differ = tables.is_some() || vary(steps, *kernels);
+        let varied = differ.then(|| (0..steps.len()).map(captures).collect());
+        Ok(Several { prepared, captures: captures(0), varied, tables })
+    }
+
+    /// Their arguments, where the commands of `queue` find them.
+    fn args<'a>(&self, launches: &'a [Arc<dyn Launch>], queue: &'a Queue<'_>) -> DeviceArgs<'a> {
+        let mut args: DeviceArgs<'_> =
+            args(launches, &self.prepared).into_iter().map(|arg| arg.0.placed(queue)).collect();
+        let tables = self.tables.iter().flatten().rev();
+        for (arg, table) in args.iter_mut().rev().zip(tables) {
+            *arg = DeviceArg::Table(table.bytes.clone(), table.length);
+        }
+        args
     }
 
     /// Their launch over a box.
@@ -332,8 +387,8 @@ pub(crate) unsafe fn enqueue_steps(
 ) -> Result<Done, Error> {
     let Together { steps, cells, faces, .. } = together;
     let all = Several::of(launches, together)?;
-    let (prepared, args) = (&all.prepared, args(launches.get(..together.kernels).unwrap_or_default(), &all.prepared));
-    let launch = all.launch(queue.device, cells, args.into_iter().map(|arg| arg.0.placed(queue)).collect());
+    let args = all.args(launches.get(..together.kernels).unwrap_or_default(), queue);
+    let (prepared, launch) = (&all.prepared, all.launch(queue.device, cells, args));
     if part == *cells && launch.varied.is_none() && together.kernels == 1 {
         // SAFETY: handed on.
         unsafe { tune::steps::tried(&launch, queue, (region, part), faces) };

@@ -1,16 +1,18 @@
 //! A step that computes the ghosts that it reads: what kernels set there after the step before, of the nearest cell of
 //! the domain. So steps between which kernels set ghosts run as one launch, which never has these ghosts.
 
+use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 use tida_kernels::element::ScalarType;
 use tida_kernels::ir::{Beside, GhostKernel, with_ghosts};
+use tida_kernels::plan::fuse::Face;
 use tida_kernels::scalar::Value;
 
 use super::capture::{CapturedValue, Captures};
-use super::device::OnDevice;
-use super::faces::{Domain, FaceLaunch};
+use super::device::{DeviceArg, OnDevice};
+use super::faces::{Domain, FaceLaunch, tables};
 use super::fused::OneStep;
 use super::prepare::Prepared;
 use super::site::Site;
@@ -25,6 +27,8 @@ struct Ghosted {
     sweep: Arc<dyn Launch>,
     prepared: Arc<Prepared>,
     captures: Captures,
+    /// See [`Launch::set_tables`].
+    tables: Range<usize>,
     /// What has set the ghosts of the array that it reads, in this order.
     faces: Vec<Arc<FaceLaunch>>,
     /// See [`Launch::negated`].
@@ -35,12 +39,13 @@ struct Ghosted {
 /// domain this is, and those that a fill negates; none if it cannot.
 pub(crate) fn ghosted(sweep: &Arc<dyn Launch>, faces: &[Arc<FaceLaunch>], domain: &Domain) -> Option<Arc<dyn Launch>> {
     let negated = negated(domain, faces);
-    let (prepared, captures) = {
+    let (prepared, captures, tables) = {
         let step = sweep.step()?;
         let of = faces.iter().map(|face| Some((face, face.launch.beside()?))).collect::<Option<SmallVec<[_; 6]>>>()?;
         let kernels = of.iter().map(|(_, step)| Arc::as_ptr(step.prepared) as usize).collect();
         // Those that fills set come after them.
-        let others = [domain.filled.bits(), domain.fixed.bits()].map(Some);
+        let others = domain.filled.as_flattened().iter().map(|face| Some(*face as usize));
+        let others = others.chain([Some(domain.fixed.bits())]);
         let layers = of.iter().map(|(face, _)| usize::try_from(face.layers).ok());
         let sides = of.iter().map(|(face, _)| face.side).chain(layers).chain(others);
         let sides = sides.chain(negated.as_flattened().iter().map(|bits| usize::try_from(*bits).ok()));
@@ -51,18 +56,24 @@ pub(crate) fn ghosted(sweep: &Arc<dyn Launch>, faces: &[Arc<FaceLaunch>], domain
         let mut list = step.captures.list.clone();
         of.iter().for_each(|(_, step)| list.extend(step.captures.list.iter().cloned()));
         let edges = of.iter().map(|(face, _)| face.edge());
-        let others = (0..8).filter(|side| negated.as_flattened()[*side] != 0).chain(fixed(domain, &of));
+        let others = (0..8).filter(|side| negated.as_flattened()[*side] != 0).chain(beside(domain, &of, &negated));
         let others = others.map(|side| match side % 2 {
             0 => domain.cells.lo[side / 2],
             _ => domain.cells.hi[side / 2],
         });
-        let edges = edges.chain(others).map(|edge| Value::from_bits(ScalarType::I64, edge as u64));
-        list.extend(edges.map(CapturedValue::Scalar));
+        let edges = edges.chain(others);
+        let long = |number: i64| CapturedValue::Scalar(Value::from_bits(ScalarType::I64, number as u64));
+        list.extend(edges.map(long));
+        let first = list.len();
+        // Each table begins where its argument does, for now.
+        let tables = of.iter().flat_map(|(face, _)| tables(&*face.launch));
+        list.extend(tables.flat_map(|(_, length)| [0, length as i64 - 1]).map(long));
+        let tables = first..list.len();
         // Which ghosts a cell reads the text of steps knows.
         list.resize(prepared.kernel.captures.len(), CapturedValue::Scalar(Value::from_bits(ScalarType::Bool, 0)));
-        (prepared, Captures { list })
+        (prepared, Captures { list }, tables)
     };
-    Some(Arc::new(Ghosted { sweep: sweep.clone(), prepared, captures, faces: faces.to_vec(), negated }))
+    Some(Arc::new(Ghosted { sweep: sweep.clone(), prepared, captures, tables, faces: faces.to_vec(), negated }))
 }
 
 /// The components that a fill negates beyond faces whose ghosts no kernel sets.
@@ -73,10 +84,16 @@ fn negated(domain: &Domain, faces: &[Arc<FaceLaunch>]) -> [[u64; 2]; 4] {
     negated
 }
 
-/// The faces of fixed values: the axis of four, times 2, and 1 for the high face.
-fn fixed<'a>(domain: &'a Domain, faces: &'a [(&Arc<FaceLaunch>, OneStep<'_>)]) -> impl Iterator<Item = usize> + 'a {
+/// The faces of fixed values, and those beyond which a fill sets ghosts anew: the axis of four, times 2, and 1 for the
+/// high face.
+fn beside<'a>(
+    domain: &'a Domain,
+    faces: &'a [(&Arc<FaceLaunch>, OneStep<'_>)],
+    negated: &'a [[u64; 2]; 4],
+) -> impl Iterator<Item = usize> + 'a {
     let is_set = |side: usize| faces.iter().any(|(face, _)| face.side == Some(side));
-    (0..8).filter(move |side| domain.fixed.has(*side) && !is_set(*side))
+    let is_one = |side: usize| domain.filled.as_flattened()[side] != Face::Memory || domain.fixed.has(side);
+    (0..8).filter(move |side| is_one(*side) && negated.as_flattened()[*side] == 0 && !is_set(*side))
 }
 
 fn made_one(
@@ -96,12 +113,19 @@ fn made_one(
         kernels.push(GhostKernel { kernel, analysis, axis, high, layers: face.layers });
     }
     let axes = 4 - of.kernel.rank..4;
-    let fixed: Sides = fixed(domain, faces).collect();
-    let beside = |side: usize| match side {
+    // Beyond ends that belong together are cells of the other end, and none further on.
+    let reach = steps.reach();
+    let around = |axis: usize| domain.filled[axis].contains(&Face::Wrap);
+    let far = |axis: usize| reach[axis].iter().any(|by| i64::from(*by) > domain.cells.hi[axis] - domain.cells.lo[axis]);
+    if (0..4).any(|axis| around(axis) && far(axis)) {
+        return None;
+    }
+    let set: Sides = beside(domain, faces, negated).collect();
+    let beside = |side: usize| match domain.filled.as_flattened()[side] {
         _ if negated[side / 2][side % 2] != 0 => Beside::Negated(negated[side / 2][side % 2]),
-        _ if domain.filled.has(side) => Beside::Filled,
-        _ if fixed.has(side) => Beside::Fixed,
-        _ => Beside::Unknown,
+        _ if !set.has(side) => Beside::Unknown,
+        Face::Memory => Beside::Fixed,
+        face => Beside::Filled(face),
     };
     let others: SmallVec<[_; 4]> = axes.map(|axis| [beside(2 * axis), beside(2 * axis + 1)]).collect();
     let mut made = Prepared::new(with_ghosts(&of.kernel, steps, &kernels, &others)?).ok()?;
@@ -146,7 +170,14 @@ impl Launch for Ghosted {
         self.negated
     }
 
+    fn set_tables(&self) -> Range<usize> {
+        self.tables.clone()
+    }
+
     fn args(&self) -> SmallVec<[OnDevice<'_>; 8]> {
-        self.sweep.args()
+        let is_table = |arg: &OnDevice<'_>| matches!(arg.0, DeviceArg::Table(..));
+        let mut all = self.sweep.args();
+        all.extend(self.faces.iter().flat_map(|face| face.launch.args().into_iter().filter(is_table)));
+        all
     }
 }

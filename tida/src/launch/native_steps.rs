@@ -65,7 +65,9 @@ impl Step {
     ) -> Result<(), Error> {
         self.launch.ghosts().iter().try_for_each(|face| {
             let (region, cells) = (face.ghosts.0, face.ghosts.1.intersect(read));
-            let sites = [Some(Site::Own(own.clone()))];
+            // What follows are tables.
+            let mut sites = Sites::from_elem(None, face.launch.args().len());
+            sites[0] = Some(Site::Own(own.clone()));
             if cells.is_empty() {
                 return Ok(());
             }

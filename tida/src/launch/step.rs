@@ -1,5 +1,6 @@
 //! What the scheduler knows of a recorded kernel: it runs over boxes, on the host or on a device.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -104,6 +105,12 @@ pub(crate) trait Launch: Send + Sync {
     /// itself: as bits, by axis of four and side.
     fn negated(&self) -> [[u64; 2]; 4] {
         [[0; 2]; 4]
+    }
+
+    /// Which of its captured values say, of each table that these kernels take entries of, where those begin in that
+    /// argument, and the number of the last one. These tables are its last arguments.
+    fn set_tables(&self) -> Range<usize> {
+        0..0
     }
 
     /// What it is as one of several sweeps that run as one.

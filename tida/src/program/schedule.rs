@@ -24,7 +24,8 @@ use smallvec::SmallVec;
 
 pub(crate) use kept::Kept;
 use kept::trimmed;
-use periodic::{same, unwrapped};
+use periodic::same;
+pub(crate) use periodic::unwrapped;
 use scale::down;
 pub(crate) use scale::{Scale, scales, up};
 pub(crate) use skew::Skew;

@@ -82,11 +82,12 @@ impl Core {
     }
 }
 
-/// The domain of the only array that a tile touches, if that is one region.
+/// The domain of the only array that a tile touches, its first argument, if that is one region.
 fn domain_of(tile: &TileWork<'_>) -> Option<Domain> {
-    let ([array], Some(touch)) = (&tile.key.args[..], tile.touches.iter().find(|touch| touch.write.is_some())) else {
+    let (array, touch) = (tile.key.args.first()?, tile.touches.iter().find(|touch| touch.write.is_some())?);
+    if !tile.touches.iter().all(|other| Arc::ptr_eq(&other.tracker, &touch.tracker)) {
         return None;
-    };
+    }
     let [one] = &touch.tracker.regional()?.layout.regions[..] else { return None };
     let facts = touch.tracker.planar().map(|planar| planar.facts());
     (identity(&touch.tracker) == *array).then(|| Domain::of(one.valid, facts))

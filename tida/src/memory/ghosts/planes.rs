@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tida_kernels::element::ElementType;
-use tida_kernels::plan::fuse::Face;
+use tida_kernels::plan::fuse::{Face, Faces};
 
 use super::super::layout::{Boundary, Centering, Kinds, Layout, WideLayout};
 use super::super::storage::Storage;
@@ -73,10 +73,9 @@ impl PlaneFacts {
         ends.map_or(GridBox::new([0; 4], [0; 4]), |(first, last)| GridBox::new(first.valid.lo, last.valid.hi))
     }
 
-    /// The faces beyond which a fill sets ghosts anew, if it is known how.
-    pub fn filled(&self) -> Sides {
-        let faces = self.faces.as_flattened();
-        (0..faces.len()).filter(|side| faces[*side].is_some_and(|face| face != Face::Memory)).collect()
+    /// What a fill sets ghosts anew to beyond each face, if it is known; else, and where it sets none, what memory has.
+    pub fn filled(&self) -> Faces {
+        self.faces.map(|sides| sides.map(|face| face.unwrap_or(Face::Memory)))
     }
 
     /// The faces beyond which all components have fixed values.

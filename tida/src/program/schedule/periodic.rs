@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::{PlaneOp, meet};
 
 /// Operations of one pass with the planes that they run over, from `base` on.
-pub(super) fn unwrapped(ops: &[PlaneOp], arrays: usize, period: i64, base: i64) -> Vec<PlaneOp> {
+pub(crate) fn unwrapped(ops: &[PlaneOp], arrays: usize, period: i64, base: i64) -> Vec<PlaneOp> {
     // For each array the greatest start of those that write, and of those that read with their reach upwards.
     let mut known: Vec<(Option<i64>, Option<i64>)> = vec![(None, None); arrays];
     let (mut starts, mut lowest) = (Vec::with_capacity(ops.len()), i64::MAX);

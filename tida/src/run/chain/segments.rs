@@ -107,7 +107,7 @@ fn add(segments: &mut Vec<Segment>, new: Range<usize>, links: &[Link], planars: 
 }
 
 /// Whether a link can run over the unwrapped axis.
-fn unwraps(link: &Link, planars: &[&Arc<Planar>], period: i64) -> bool {
+pub(super) fn unwraps(link: &Link, planars: &[&Arc<Planar>], period: i64) -> bool {
     let as_long = |array: usize| planars[array].facts().valid == (0..period);
     // What a fill sets beyond the ends is there only if they belong together.
     let has_ends = link

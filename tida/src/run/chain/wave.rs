@@ -8,7 +8,12 @@
 //! step `k` of the lane before it and after step `k - 1` of its own: two cells of which one needs the other lie in
 //! steps that are ordered along both axes, or in one step, where operations run in the order in which they were
 //! recorded. So threads take lanes in turn, each a step behind the one before.
+//!
+//! Where the ends of the first axis belong together, the planes of a pass are those of the unwrapped axis
+//! (`program/schedule/periodic.rs`): each operation starts where those before it have been, and goes once around. The
+//! ghosts beyond an end are set with the plane of the other end that they are.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::smallvec;
 
+use super::segments::{ring_fill, unwraps};
 use super::{Chain, Link, Use};
 use crate::backend::cpu::Caches;
 use crate::device::timeline::{Label, Recorder as Times, Stats, host_span};
@@ -26,7 +32,7 @@ use crate::memory::ghosts::Which;
 use crate::memory::ghosts::planes::{FillStep, Planar, PlaneFacts};
 use crate::memory::tracker::{BoxTouch, Tracker, distinct};
 use crate::parallel::lanes::Lanes;
-use crate::program::schedule::{Access, PlaneOp, Reach, Skew, Write, hull_of, steps};
+use crate::program::schedule::{Access, PlaneOp, Reach, Skew, Write, hull_of, steps, unwrapped};
 use crate::run::gate::Ready;
 use crate::run::op::Op;
 
@@ -128,9 +134,17 @@ pub(crate) fn can_wave(touches: &[BoxTouch]) -> bool {
     touches.iter().all(|touch| touch.tracker.boxes().len() == 1 && touch.across.is_some())
 }
 
-/// Whether filling the ghosts of an array can be part of a chain on the host: each near the values that it is set to.
+/// Whether filling the ghosts of an array can be part of a chain on the host: each near the values that it is set to,
+/// or beyond ends of the first axis that belong together.
 pub(crate) fn can_fill(planar: &Planar) -> bool {
-    planar.facts().layout.regions.len() == 1 && planar.steps().iter().all(|step| !step.is_far())
+    let can = |step: &FillStep| !step.is_far() || is_around(planar.facts(), step);
+    planar.facts().layout.regions.len() == 1 && planar.steps().iter().all(can)
+}
+
+/// Whether a step of a fill sets ghosts beyond ends that belong together: each ghost plane is one of the domain.
+fn is_around(facts: &PlaneFacts, step: &FillStep) -> bool {
+    let along = step.from.as_ref().is_some_and(|(axis, _)| *axis == 0);
+    along && facts.is_ring() && facts.valid.start == 0
 }
 
 /// An operation of a chain.
@@ -143,6 +157,8 @@ struct WaveTask {
     is_sweep: bool,
     /// It runs at each plane of each lane, or most of them.
     is_everywhere: bool,
+    /// The period of the first axis, if it can run over that unwrapped, and some ghosts of the chain are filled so.
+    period: Option<i64>,
 }
 
 /// A chain on its way.
@@ -190,10 +206,17 @@ fn of_sweep(boxes: &[(usize, GridBox<4>)], uses: &[Use], facts: &PlaneFacts) -> 
 impl<'a> Wave<'a> {
     fn new(chain: &'a Chain, results: &[Result<(), Error>]) -> Wave<'a> {
         let (mut tasks, mut along) = (Vec::new(), [Vec::new(), Vec::new()]);
+        // (Each array of a chain on the host has planes.)
+        let planars: Vec<&Arc<Planar>> = chain.arrays.iter().filter_map(|tracker| tracker.planar()).collect();
+        let all = planars.len() == chain.arrays.len();
+        let around = chain.links.iter().filter(|_| all).find_map(|link| ring_fill(link, &planars));
+        let around = around.and_then(|array| planars[array].facts().period);
         let mut add = |link: usize, fill: Option<(usize, FillStep)>, [planes, rows]: [PlaneOp; 2]| {
             let is_sweep = fill.is_none() && !chain.links[link].is_face();
             let is_everywhere = fill.is_none() && !planes.runs_at_once() && !rows.runs_at_once();
-            tasks.push(WaveTask { link, fill, is_sweep, is_everywhere });
+            let period = around.filter(|_| unwraps(&chain.links[link], &planars, around.unwrap_or(0)));
+            let period = period.filter(|period| planes.planes == (0..*period) && !planes.runs_at_once());
+            tasks.push(WaveTask { link, fill, is_sweep, is_everywhere, period });
             along[0].push(planes);
             along[1].push(rows);
         };
@@ -206,19 +229,21 @@ impl<'a> Wave<'a> {
                     ops.into_iter().for_each(|ops| add(number, None, ops));
                 }
                 (None, Some((array, _))) => {
-                    for step in planar(array).map(|planar| planar.steps()).unwrap_or_default() {
+                    let Some(planar) = planar(array) else { continue };
+                    for step in planar.steps() {
+                        // Planes that ghosts are go with them.
+                        let around =
+                            around.filter(|_| is_around(planar.facts(), &step) && planar.facts().period == around);
                         let op = |axis: usize| {
-                            let read = match &step.from {
-                                Some((from, cells)) if *from == axis => Reach::Planes(cells.clone()),
-                                _ => Reach::Around(0, 0),
+                            let (read, planes) = match (&step.from, around) {
+                                (Some((0, _)), Some(period)) if axis == 0 => (Reach::Around(0, 0), 0..period),
+                                (Some((from, cells)), _) if *from == axis => {
+                                    (Reach::Planes(cells.clone()), step.cells[axis].clone())
+                                }
+                                _ => (Reach::Around(0, 0), step.cells[axis].clone()),
                             };
                             let access = Access { array, read: Some(read), write: Some(Write::Part), scale: 1 };
-                            PlaneOp {
-                                planes: step.cells[axis].clone(),
-                                accesses: smallvec![access],
-                                steps: 1,
-                                scale: 1,
-                            }
+                            PlaneOp { planes, accesses: smallvec![access], steps: 1, scale: 1 }
                         };
                         let ops = [op(0), op(1)];
                         add(number, Some((array, step)), ops);
@@ -244,8 +269,12 @@ impl<'a> Wave<'a> {
         let room = (caches.thread / 4 * 3) as f64;
         let mut passes = Vec::new();
         let (mut sweeps, mut starts) = (0, 0);
-        for (number, task) in self.tasks.iter().enumerate().skip(first).take(DEEPEST) {
-            (0..2).for_each(|axis| skews[axis].add(&self.along[axis][number]));
+        let period = self.tasks[first].period;
+        let like = self.tasks[first..].iter().take(DEEPEST).take_while(|task| task.period == period).count();
+        let planes = self.planes(first..first + like);
+        for (number, task) in self.tasks.iter().enumerate().skip(first).take(like) {
+            skews[0].add(&planes[number - first]);
+            skews[1].add(&self.along[1][number]);
             sweeps += usize::from(task.is_sweep);
             starts += usize::from(task.is_everywhere);
             // Bytes for each row of a lane, and of the rows that it shares with the lanes beside it.
@@ -275,10 +304,19 @@ impl<'a> Wave<'a> {
         // Of equal ones the longest, as ghost fills cost nothing here.
         let best = best.rev().min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0)).map_or(0, |(number, _)| number);
         // Passes of about one length.
-        let left = self.tasks.len() - first;
+        let left = self.tasks[first..].iter().take_while(|task| task.period == period).count();
         let even = left.div_ceil(left.div_ceil(best + 1));
         let alone = WavePass { ops: first..first + 1, sweeps: 1, lane: None };
         if best == 0 { alone } else { passes.into_iter().nth(even - 1).map_or(alone, |(_, pass)| pass) }
+    }
+
+    /// Operations that go together along planes: unwrapped, where the ends belong together.
+    fn planes(&self, ops: Range<usize>) -> Cow<'_, [PlaneOp]> {
+        let along = &self.along[0][ops.clone()];
+        match self.tasks[ops.start].period {
+            Some(period) => Cow::Owned(unwrapped(along, self.rows.len(), period, 0)),
+            None => Cow::Borrowed(along),
+        }
     }
 
     /// Rows of a lane, at most so many: all threads have as many lanes, of about one size.
@@ -293,7 +331,7 @@ impl<'a> Wave<'a> {
     fn run(&self, pass: &WavePass) {
         let arrays = self.rows.len();
         let Some((rows, thick)) = pass.lane else { return pass.ops.clone().for_each(|number| self.whole(number)) };
-        let planes = steps(&self.along[0][pass.ops.clone()], arrays, thick);
+        let planes = steps(&self.planes(pass.ops.clone()), arrays, thick);
         let lanes = steps(&self.along[1][pass.ops.clone()], arrays, rows);
         let part = |lane: usize, step: usize| {
             for (op, (planes, rows)) in pass.ops.clone().zip(planes[step].iter().zip(&lanes[lane])) {
@@ -314,8 +352,20 @@ impl<'a> Wave<'a> {
         }
     }
 
-    /// Runs an operation over some planes and rows.
+    /// Runs an operation over some planes, of the unwrapped axis where its ends belong together, and rows.
     fn part(&self, number: usize, planes: &Range<i64>, rows: &Range<i64>) {
+        let Some(period) = self.tasks[number].period else { return self.part_of(number, planes, rows, None) };
+        let mut next = planes.start;
+        while next < planes.end {
+            let before = next.div_euclid(period) * period;
+            let end = planes.end.min(before + period);
+            self.part_of(number, &(next - before..end - before), rows, Some(period));
+            next = end;
+        }
+    }
+
+    /// The same over planes of the domain.
+    fn part_of(&self, number: usize, planes: &Range<i64>, rows: &Range<i64>, period: Option<i64>) {
         let task = &self.tasks[number];
         if planes.is_empty() || rows.is_empty() {
             return;
@@ -346,10 +396,21 @@ impl<'a> Wave<'a> {
                 failed.map_or(Ok(()), Err)
             }
             (_, Some((array, step))) => {
-                if let Some(planar) = self.chain.arrays[*array].planar() {
-                    // SAFETY: as above; the step is one of this array's.
-                    unsafe { planar.step_on_host(self.chain.arrays[*array].storage(), step, planes, rows) };
-                }
+                let Some(planar) = self.chain.arrays[*array].planar() else { return Ok(()) };
+                // The ghost planes that are these.
+                let by = match (period, &step.from) {
+                    (Some(period), Some((0, from))) => {
+                        if step.cells[0].start < from.start {
+                            -period
+                        } else {
+                            period
+                        }
+                    }
+                    _ => 0,
+                };
+                let ghosts = planes.start + by..planes.end + by;
+                // SAFETY: as above; the step is one of this array's.
+                unsafe { planar.step_on_host(self.chain.arrays[*array].storage(), step, &ghosts, rows) };
                 Ok(())
             }
             _ => Ok(()),
