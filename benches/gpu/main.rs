@@ -33,6 +33,7 @@ mod storage;
 mod turns;
 mod users;
 mod walks;
+mod walls;
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -165,12 +166,13 @@ fn run() -> Result<()> {
         return host::first_call(device);
     }
     type Case = fn(&Bench, &mut Output) -> Result<()>;
-    let in_process: [(&str, Case); 47] = [
+    let in_process: [(&str, Case); 48] = [
         ("heat3 f64", heat::heat3::<f64>),
         ("heat3 f32", heat::heat3::<f32>),
         ("heat2 f64", heat::heat2),
         ("heat3 f64 slabs", heat::slabs),
         ("boundaries", boundaries::boundaries),
+        ("boundaries of programs", walls::walls),
         ("sincos", cells::sincos),
         ("sum", cells::sum),
         ("gemm", walks::gemm),
