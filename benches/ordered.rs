@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use tida::prelude::*;
 use tida_suite::Result;
+use tida_suite::thomas::{implicit, implicit_in_place};
 
 /// Times that a case is timed; the median counts.
 const ROUNDS: usize = 7;
@@ -72,7 +73,6 @@ macro_rules! of_type {
             shape: [usize; D],
             ghost: usize,
         ) -> tida::Result<(usize, Run)> {
-            let rate: $t = 0.3;
             let mut u = TileArray::<$t, D>::builder(shape).ghost(ghost).build(acc)?;
             let noise = noise(shape);
             u.fill(|at| noise(at) as $t)?;
@@ -81,25 +81,7 @@ macro_rules! of_type {
             c.fill_value(0.0)?;
             d.fill_value(0.0)?;
             let run = move |reads: bool| {
-                sweep_along(
-                    AXIS,
-                    Forward,
-                    u.tiles(),
-                    (&mut c, &mut d, &u),
-                    kernel!(|c, d, u, at| {
-                        let before = at - unit(AXIS);
-                        let scale = 1.0 / (1.0 + 2.0 * rate + rate * c[before]);
-                        c[at] = -rate * scale;
-                        d[at] = scale * (u[at] + rate * d[before]);
-                    }),
-                )?;
-                sweep_along(
-                    AXIS,
-                    Backward,
-                    u.tiles(),
-                    (&mut x, &c, &d),
-                    kernel!(|x, c, d, at| x[at] = d[at] - c[at] * x[at + unit(AXIS)]),
-                )?;
+                implicit::<$t, D, AXIS>(&mut x, &u, [&mut c, &mut d], 0.3)?;
                 if reads { Ok(x.read_box(x.domain())?.iter().map(|x| f64::from(*x)).collect()) } else { Ok(vec![]) }
             };
             Ok((6 * shape.iter().product::<usize>() * size_of::<$t>(), Box::new(run)))
@@ -107,39 +89,16 @@ macro_rules! of_type {
 
         /// A step of heat, implicit along one axis after the other.
         fn $adi(acc: &TileAcc, n: usize) -> tida::Result<(usize, Run)> {
-            type Array = TileArray<$t, 3>;
-            fn along<const AXIS: usize>(u: &mut Array, c: &mut Array, d: &mut Array) -> tida::Result<()> {
-                let rate: $t = 0.3;
-                sweep_along(
-                    AXIS,
-                    Forward,
-                    u.tiles(),
-                    (&mut *c, &mut *d, &*u),
-                    kernel!(|c, d, u, at| {
-                        let before = at - unit(AXIS);
-                        let scale = 1.0 / (1.0 + 2.0 * rate + rate * c[before]);
-                        c[at] = -rate * scale;
-                        d[at] = scale * (u[at] + rate * d[before]);
-                    }),
-                )?;
-                sweep_along(
-                    AXIS,
-                    Backward,
-                    u.tiles(),
-                    (u, &*c, &*d),
-                    kernel!(|u, c, d, at| u[at] = d[at] - c[at] * u[at + unit(AXIS)]),
-                )
-            }
-            let build = || Array::builder([n; 3]).ghost(1).build(acc);
+            let build = || TileArray::<$t, 3>::builder([n; 3]).ghost(1).build(acc);
             let (mut u, mut c, mut d) = (build()?, build()?, build()?);
             let noise = noise([n; 3]);
             u.fill(|at| noise(at) as $t)?;
             c.fill_value(0.0)?;
             d.fill_value(0.0)?;
             let run = move |reads: bool| {
-                along::<0>(&mut u, &mut c, &mut d)?;
-                along::<1>(&mut u, &mut c, &mut d)?;
-                along::<2>(&mut u, &mut c, &mut d)?;
+                implicit_in_place::<$t, 3, 0>(&mut u, [&mut c, &mut d], 0.3)?;
+                implicit_in_place::<$t, 3, 1>(&mut u, [&mut c, &mut d], 0.3)?;
+                implicit_in_place::<$t, 3, 2>(&mut u, [&mut c, &mut d], 0.3)?;
                 if reads { Ok(u.read_box(u.domain())?.iter().map(|x| f64::from(*x)).collect()) } else { Ok(vec![]) }
             };
             Ok((18 * n * n * n * size_of::<$t>(), Box::new(run)))

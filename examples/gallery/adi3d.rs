@@ -6,6 +6,7 @@ use tida_suite::Result;
 use tida_suite::flags::{Dtype, Edge, Example, Look, Settings};
 use tida_suite::oracle::Grid;
 use tida_suite::setup::Cell;
+use tida_suite::thomas::implicit_in_place;
 
 use crate::Program;
 
@@ -52,45 +53,17 @@ fn adi<T: Real + Cell>(settings: &Settings) -> Result<()> {
     let mut clock = settings.clock()?;
     for _ in 0..settings.steps {
         u.fill_ghosts()?;
-        third::<T, 0>(&mut u, &mut c, &mut d)?;
+        implicit_in_place::<T, 3, 0>(&mut u, [&mut c, &mut d], rate())?;
         u.fill_ghosts()?;
-        third::<T, 1>(&mut u, &mut c, &mut d)?;
+        implicit_in_place::<T, 3, 1>(&mut u, [&mut c, &mut d], rate())?;
         u.fill_ghosts()?;
-        third::<T, 2>(&mut u, &mut c, &mut d)?;
+        implicit_in_place::<T, 3, 2>(&mut u, [&mut c, &mut d], rate())?;
         clock.step_of(&u)?;
     }
     acc.sync()?;
     let seconds = clock.stop()?;
 
     settings.finish(&u, settings.steps, seconds, || diffused(&settings.shape, &start, settings.steps))
-}
-
-/// What is implicit along an axis.
-fn third<T: Real, const AXIS: usize>(
-    u: &mut TileArray<T, 3>,
-    c: &mut TileArray<T, 3>,
-    d: &mut TileArray<T, 3>,
-) -> tida::Result<()> {
-    let rate = rate::<T>();
-    sweep_along(
-        AXIS,
-        Forward,
-        u.tiles(),
-        (&mut *c, &mut *d, &*u),
-        kernel!(T; |c, d, u, at| {
-            let before = at - unit(AXIS);
-            let scale = 1.0 / (1.0 + 2.0 * rate + rate * c[before]);
-            c[at] = -rate * scale;
-            d[at] = scale * (u[at] + rate * d[before]);
-        }),
-    )?;
-    sweep_along(
-        AXIS,
-        Backward,
-        u.tiles(),
-        (u, &*c, &*d),
-        kernel!(|u, c, d, at| u[at] = d[at] - c[at] * u[at + unit(AXIS)]),
-    )
 }
 
 /// The same by plain loops.

@@ -9,6 +9,7 @@ pub mod pictures;
 pub mod progress;
 pub mod report;
 pub mod setup;
+pub mod thomas;
 pub mod turns;
 
 use std::process::ExitCode;
