@@ -88,7 +88,8 @@ pub trait Summable: Sized + Sealed {
 ///
 /// # Errors
 /// Those of [`compute`](crate::compute()); arrays of different shapes; on several places, arrays of which these have
-/// unlike parts. The sums of blocks are read as a whole ([`all`]), so arrays need room on the device as those do.
+/// unlike parts. Where lines are cut, or several places have parts of one, the sums of blocks are read as a whole
+/// ([`all`]), so arrays need room on the device as those do. Rows that are not cut go region by region.
 #[track_caller]
 pub fn scan<A: Summable>(_: Sum, kind: Scan, to: &mut A, of: &A) -> Result<(), Error> {
     to.sums(kind, of)
