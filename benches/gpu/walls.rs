@@ -85,7 +85,7 @@ impl<T: Element, const D: usize> Flow<T, D> {
 fn checked<T: Element + PartialEq, const D: usize>(bench: &Bench, of: &Program<T, D>) -> Result<(bool, String)> {
     let mut found = Vec::new();
     let mut shared = 0;
-    for on in [(Device::Cpu, Fuse::Off), (bench.device, Fuse::Off), (bench.device, of.several.clone())] {
+    for on in [(Device::Cpu, Fuse::Off), (bench.device, Fuse::Off), (bench.device, of.several)] {
         let mut flow = Flow::new(of, on, SMALL, true)?;
         flow.run(CHECKED)?;
         shared = flow.u.acc().stats().fused_steps;
@@ -106,7 +106,7 @@ fn program<T: Element + PartialEq, const D: usize>(
 ) -> Result<()> {
     let n = bench.size;
     let (same, words) = checked(bench, of)?;
-    let side = |fuse: &Fuse, by_kernels| Flow::new(of, (bench.device, fuse.clone()), n, by_kernels);
+    let side = |fuse: &Fuse, by_kernels| Flow::new(of, (bench.device, *fuse), n, by_kernels);
     let off = Fuse::Off;
     let mut all = [side(&off, true)?, side(&off, false)?, side(&of.several, true)?, side(&of.several, false)?];
     let mut sides: Vec<Side<'_>> = all.iter_mut().map(|flow| Box::new(|steps| flow.run(steps)) as Side<'_>).collect();
