@@ -53,6 +53,11 @@ pub mod scan {
     pub fn scan_cells(_: Dialect, _: ScalarType) -> Source {
         Source::default()
     }
+
+    /// No text.
+    pub fn scan_lines(_: Dialect, _: ScalarType) -> Source {
+        Source::default()
+    }
 }
 
 pub mod link {
