@@ -210,17 +210,17 @@ fn what_keeps_steps_apart_is_said() {
             "no constant from the cell",
         ),
         (
-            // Face and step: corners beyond a face of which nobody knows.
+            // Face and step: the face's kernel reads a cell that the step does not reach.
             |next, u| {
                 u.fill_ghosts().unwrap();
-                fill_ghosts_with((1, Side::Low), &mut *u, kernel!(|u, at| u[at] = at[0] as f64)).unwrap();
+                fill_ghosts_with((1, Side::Low), &mut *u, kernel!(|u, at| u[at] = u[at + [0, 2]])).unwrap();
                 for tile in TileIter::new(u) {
                     compute(&tile, (&mut *next, &*u), kernel!(|next, u, at| next[at] = u[at - [1, 1]] + u[at]))
                         .unwrap();
                 }
                 line!() - 3
             },
-            "edges or corners",
+            "further inwards",
         ),
     ];
     for (step, words) in cases {
