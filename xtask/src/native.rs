@@ -84,7 +84,8 @@ fn count(assembly: &str, form: &str, name: &str) -> Count {
             count.functions += usize::from(inside);
         }
         let word = line.split_whitespace().next().unwrap_or_default();
-        let operation = ["vadd", "vsub", "vmul", "vdiv", "vsqrt"].iter().find_map(|op| word.strip_prefix(op));
+        let operation =
+            ["vadd", "vsub", "vmul", "vdiv", "vsqrt", "vmin", "vmax"].iter().find_map(|op| word.strip_prefix(op));
         match operation {
             Some("pd" | "ps") if inside => count.packed += 1,
             Some("sd" | "ss") if inside => count.single += 1,
