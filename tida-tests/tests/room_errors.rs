@@ -51,7 +51,7 @@ fn errors_say_what_needs_the_room() {
     u.fill_ghosts().unwrap();
     let line = line!() + 2;
     for tile in TileIter::new(&u) {
-        compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[[at[0] * at[1] % 128, 0]])).unwrap();
+        compute(&tile, (&mut next, &u), kernel!(|next, u, at| next[at] = u[[u[at] as i64, 0]])).unwrap();
     }
     told(
         &next,

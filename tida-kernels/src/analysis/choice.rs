@@ -207,7 +207,8 @@ impl Analysis {
     fn has_told(&self, form: &NormalForm) -> bool {
         form.terms.iter().any(|(symbol, _)| match symbol {
             Symbol::Choice(n) => self.choices.get(*n as usize).is_none_or(|choice| {
-                matches!(choice, Choice::Told(..)) || choice.forms().any(|form| self.has_told(form))
+                // (What two numbers give has a range of all that any two of theirs give: those of one cell may not.)
+                matches!(choice, Choice::Told(..) | Choice::OfTwo(..)) || choice.forms().any(|form| self.has_told(form))
             }),
             _ => false,
         })
