@@ -236,8 +236,8 @@ fn native_form(
 ///
 /// Other bodies are inlined: as a function a body is compiled for one cell, without the machine's vectors. That costs
 /// most where it is long. (Where reads are checked, inlining would mostly cost time to build: see
-/// `is_found_as_it_runs`.) But without optimisation
-/// what a function keeps has its room as soon as the function is called, and the kernel is called to be quoted too.
+/// `is_found_as_it_runs`.) But without optimisation what a function keeps has its room as soon as the function is
+/// called, and the kernel is called to be quoted too.
 fn keeps_much(body: &syn::Expr) -> bool {
     struct Most(u64);
     impl Visit<'_> for Most {

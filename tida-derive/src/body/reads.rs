@@ -78,8 +78,8 @@ fn named(entry: &Expr) -> BTreeSet<String> {
 /// Most nodes of a body whose checked form is worth being compiled into the loops over cells.
 const SHORT: usize = 200;
 
-/// Whether a short body reads at an index that no analysis will prove, since it follows from values (`u[[i ^ j]]`,
-/// `u[[x.floor() as i64]]`): then it is the checked form that runs. Elsewhere to inline that would only cost time to
+/// Whether a short body reads at an index that follows from values or bits (`u[[x.floor() as i64]]`, `u[[i ^ j]]`): it
+/// may be that no analysis proves it, and that the checked form runs. Elsewhere to inline that would only cost time to
 /// build.
 pub fn is_found_as_it_runs(body: &Block) -> bool {
     let (values, nodes) = (RefCell::new(HashSet::new()), RefCell::new(0));
