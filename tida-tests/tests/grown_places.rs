@@ -1,6 +1,7 @@
 //! Loops over grown tiles on several places and ranks: the bits of one place, in ghosts too.
 
 use tida::prelude::*;
+use tida::{SimCluster, SimDevice, SimLink};
 use tida_tests::on_cpu;
 use tida_tests::ranks::{Seen, on_ranks, together};
 use tida_tests::several::{Dice, accelerators, bits, value};
@@ -112,6 +113,42 @@ fn grown_tiles_on_ranks_give_the_bits_of_one_process() {
             assert!(got.shared == expected.shared, "{what}: other values than those of one place");
             assert!(got.regions == expected.regions, "{what}: other cells or ghosts than those of one place");
         }
+    }
+}
+
+/// Ghosts that kernels set stay as they are: strips that were to set them before come before, however late they are,
+/// and those after come after.
+#[test]
+fn ghosts_that_kernels_set_come_after_late_strips() {
+    let run = |acc: &TileAcc| {
+        let builder = TileArray::<f64, 2>::builder([24, 130]).ghost(2).boundary(Boundary::Periodic);
+        let (mut u, mut v) = (builder.build(acc).unwrap(), builder.build(acc).unwrap());
+        u.fill(|at| value(at, 3)).unwrap();
+        let mut seen = Vec::new();
+        for turn in 0..6 {
+            u.fill_ghosts().unwrap();
+            for tile in u.tiles().grown(2).within([24, 0], [26, 130]) {
+                compute(&tile, &mut u, kernel!(|u, at| u[at] = 0.5 * (at[0] + at[1]) as f64)).unwrap();
+            }
+            if turn % 2 == 1 {
+                // What was set is overwritten.
+                u.fill_ghosts().unwrap();
+            }
+            u.allow_stale_ghosts();
+            for tile in v.tiles() {
+                compute(&tile, (&mut v, &u), kernel!(|v, u, at| v[at] = 0.5 * (u[at + [2, 0]] + u[at - [1, 0]])))
+                    .unwrap();
+            }
+            std::mem::swap(&mut u, &mut v);
+            seen.extend(bits(&u.read_box(u.domain()).unwrap()));
+        }
+        seen
+    };
+    let expected = run(&on_cpu());
+    for latency in [0.0, 1e-3] {
+        let cluster = SimCluster::of(2, SimDevice::new()).links(SimLink::new(1e9, latency));
+        let acc = TileAcc::builder().simulate_cluster(cluster).threads(2).edges_from(0).build().unwrap();
+        assert!(run(&acc) == expected, "strips take {latency} s");
     }
 }
 

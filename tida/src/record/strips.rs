@@ -160,7 +160,10 @@ impl Core {
             ends.is_some_and(|(a, b)| (a.valid.lo[borders.axis], b.valid.hi[borders.axis]) == borders.held)
         };
         let even = work.arrays.iter().all(|array| !array.whole && !array.uneven && alike(&array.tracker));
-        if !plain || !even {
+        // Ghosts beyond a border are written by strips too, for which the inside does not wait.
+        let (axis, held) = (borders.axis, borders.held);
+        let inside = work.boxes().iter().all(|(_, cells)| held.0 <= cells.lo[axis] && cells.hi[axis] <= held.1);
+        if !plain || !even || !inside {
             return None;
         }
         // Beyond so many planes from a border, nothing beyond it is read.
