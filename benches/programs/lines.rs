@@ -1,4 +1,4 @@
-//! Recurrences along an axis: tridiagonal systems by Thomas' algorithm, and sums of rows and columns.
+//! Recurrences along an axis: tridiagonal systems by Thomas' algorithm, and sums of rows and columns; `scan`.
 
 use tida::prelude::*;
 
@@ -92,4 +92,13 @@ pub fn sums<const AXIS: usize>(acc: &TileAcc) -> tida::Result<Outcome> {
         )
     };
     measured(acc, sum, run, values)
+}
+
+/// All sums of `2048²` cells, as lines of `n` each, by `scan`.
+pub fn scans(acc: &TileAcc, n: usize) -> tida::Result<Outcome> {
+    let lines = 2048 * 2048 / n;
+    let mut u = TileArray::<f64, 2>::builder([lines, n]).build(acc)?;
+    u.fill(|[j, i]| random(j * n + i))?;
+    let sum = u.like()?;
+    measured(acc, sum, |sum: &mut TileArray<f64, 2>| scan(Sum, Scan::Inclusive, sum, &u), values)
 }

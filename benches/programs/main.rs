@@ -50,6 +50,8 @@ const ROWS: &[(&str, Run)] = &[
     ("adi", lines::adi),
     ("sums-0", lines::sums::<0>),
     ("sums-1", lines::sums::<1>),
+    ("scan-rows", |acc| lines::scans(acc, 2048)),
+    ("scan-line", |acc| lines::scans(acc, 2048 * 2048)),
     ("sor-2d", colours::sor),
     ("sor-3d", colours::cube),
     ("lbm-f64", lattice::written_out::<f64>),

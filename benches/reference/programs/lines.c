@@ -130,3 +130,26 @@ static void sums(void (*along)(double *restrict, const double *restrict)) {
 void sums_0(void) { sums(columns); }
 
 void sums_1(void) { sums(rows); }
+
+// All sums of one line, which threads share: each sums its part, and then goes through it on top of what is before it.
+static void line(double *restrict sum, const double *restrict u) {
+    size_t cells = (size_t)SIDE * SIDE;
+    double parts[omp_get_max_threads() + 1];
+#pragma omp parallel
+    {
+        size_t t = omp_get_thread_num(), threads = omp_get_num_threads();
+        size_t from = cells * t / threads, to = cells * (t + 1) / threads;
+        double s = 0;
+        if (t + 1 < threads) {
+#pragma omp simd reduction(+ : s)
+            for (size_t i = from; i < to; i++) s += u[i];
+        }
+        parts[t] = s;
+#pragma omp barrier
+        s = 0;
+        for (size_t before = 0; before < t; before++) s += parts[before];
+        for (size_t i = from; i < to; i++) sum[i] = s = u[i] + s;
+    }
+}
+
+void scan_line(void) { sums(line); }

@@ -32,6 +32,7 @@ static const struct {
     {"adi", adi},
     {"sums-0", sums_0},
     {"sums-1", sums_1},
+    {"scan-line", scan_line},
     {"sor-2d", sor_2d},
     {"sor-3d", sor_3d},
     {"lbm-f64", lbm_f64},

@@ -41,7 +41,7 @@ void two_mm(void), correlation(void);
 void prolong(void), dot_128(void), dot_256(void), norm_128(void), norm_256(void);
 void polynomial(void), polynomial_unfused(void);
 void cg(void), cg_joined(void);
-void thomas_0(void), thomas_1(void), thomas_2(void), adi(void), sums_0(void), sums_1(void);
+void thomas_0(void), thomas_1(void), thomas_2(void), adi(void), sums_0(void), sums_1(void), scan_line(void);
 void sor_2d(void), sor_3d(void);
 void lbm_f64(void), lbm_f32(void);
 void lbm_cavity(void), lbm_solid(void);

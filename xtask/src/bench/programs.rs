@@ -75,6 +75,8 @@ const ROWS: &[Row] = &[
     row("adi", 3.0 * CUBE_160, "cells"),
     row("sums-0", SQUARE_2048, "cells"),
     row("sums-1", SQUARE_2048, "cells"),
+    Row { c: "sums-1", ..row("scan-rows", SQUARE_2048, "cells") },
+    row("scan-line", SQUARE_2048, "cells"),
     row("sor-2d", SQUARE_2048, "cells"),
     row("sor-3d", CUBE_160, "cells"),
     row("lbm-f64", 5.0 * SQUARE_2048, "cells"),
