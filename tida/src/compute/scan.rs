@@ -6,8 +6,9 @@
 //!
 //! Lines that are not cut, and are not too long for one thread of the CPU, are one step ([`whole`]). Others are summed
 //! level by level, by kernels over groups: all cells are read twice and written once, for the sums of blocks, and for
-//! those of all cells.
+//! those of all cells. The CPU runs these steps as plain loops ([`plain`]).
 
+mod plain;
 mod whole;
 
 use std::panic::Location;
@@ -130,7 +131,7 @@ macro_rules! lines {
                         $group,
                         (&mut *self, of),
                         group_kernel!(T; |to, of, group| group.each(|t| to[t.at()] = of[t.at()])),
-                        Step { scanned, lines: Some(lines) },
+                        Step { scanned, plain: Box::new(lines), lines: true },
                     )?;
                 }
                 Ok(())
@@ -184,7 +185,11 @@ macro_rules! lines {
                             }
                             blocks[t.at()] = block;
                         });
-                    }), Step { scanned, lines: None })?;
+                    }), Step {
+                        scanned,
+                        plain: Box::new(move |views, cells| plain::blocks(views, cells, $first)),
+                        lines: false,
+                    })?;
                 }
                 Ok(Some(blocks))
             }
@@ -244,7 +249,11 @@ macro_rules! lines {
                                 to[t.at()] = sum;
                             });
                         }),
-                        Step { scanned, lines: None },
+                        Step {
+                            scanned,
+                            plain: Box::new(move |views, cells| plain::blockwise(views, cells, (exclusive, $first))),
+                            lines: false,
+                        },
                     )?;
                 }
                 Ok(())

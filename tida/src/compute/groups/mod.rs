@@ -88,16 +88,17 @@ where
     record(tile, extent, args, kernel, None).map_err(|e| e.recorded_at(recorded))
 }
 
-/// What a step does with whole lines, given the views of its arguments and a box.
-pub(super) type Lines<V, const D: usize> = fn(&V, &GridBox<D>);
+/// What a step of a scan does on the CPU, given the views of its arguments and a box.
+pub(super) type Plain<V, const D: usize> = Box<dyn Fn(&V, &GridBox<D>) + Send + Sync>;
 
 /// What a step of a scan is besides a kernel over groups.
 pub(super) struct Step<V, const D: usize> {
     /// What devices have a kernel of their own for.
     pub scanned: Scanned,
-    /// What it does with whole lines in its native form, if it has whole lines: then the kernel says what it reads and
-    /// writes, at its own cell alone.
-    pub lines: Option<Lines<V, D>>,
+    /// What it does on the CPU, with the bits of the kernel.
+    pub plain: Plain<V, D>,
+    /// Its boxes have whole lines: then the kernel says what it reads and writes, at its own cell alone.
+    pub lines: bool,
 }
 
 /// The same of a step of a scan.
@@ -314,7 +315,7 @@ where
 
     fn grain(&self) -> [i64; 4] {
         let mut grain = std::array::from_fn(|d| (d + D).checked_sub(4).map_or(1, |axis| self.extent[axis]));
-        if self.lines().is_some() {
+        if self.scanned.as_ref().is_some_and(|step| step.lines) {
             grain[3] = i64::MAX;
         }
         grain
@@ -364,11 +365,6 @@ where
     H: HeldArgs<D>,
     N: for<'b> Fn(AskGroups<'b, H::Views<Proven>, H::Views<Checked>, D>) + Send + Sync + 'static,
 {
-    /// What it does with whole lines, if it has these.
-    fn lines(&self) -> Option<Lines<H::Views<Proven>, D>> {
-        self.scanned.as_ref().and_then(|step| step.lines)
-    }
-
     /// Runs over a box of whole groups inside one region, of arrays on the host or where `sites` says.
     ///
     /// # Safety
@@ -404,13 +400,11 @@ where
         let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, true);
         let how =
             How { valid_only: self.valid_only, cells: &cells, starts: [std::ptr::null_mut(); _], sites, alone: &[] };
-        if let Some(lines) = self.lines() {
-            // SAFETY: the caller's promise; `check` has proven that a cell of a tile is one of both arrays.
+        if let Some(step) = self.scanned.as_ref().filter(|step| step.lines || !self.run_checked) {
+            // SAFETY: the caller's promise; `check` has proven every access of the kernel in range. A step with whole
+            // lines has those of its own cell alone.
             let views = unsafe { self.held.views::<Proven>(region, how) };
-            cpu::vectorised(
-                #[inline(always)]
-                || lines(&views, &cells),
-            );
+            (step.plain)(&views, &cells);
             return Ok(());
         }
         cpu::vectorised(

@@ -32,30 +32,25 @@ pub(super) fn lines<T: Number, const D: usize, const EXCLUSIVE: bool>(
     (to, of): &(ViewMut<T, D, Proven>, View<T, D, Proven>),
     cells: &GridBox<D>,
 ) {
-    let count = cells.extent()[D - 1];
-    let mut line = vec![T::ZERO; count];
-    let (mut at, mut left) = (cells.lo, cells.cells() / count.max(1));
+    let mut line = vec![T::ZERO; cells.extent()[D - 1]];
     let cell = |mut at: [i64; D], n: usize| {
         at[D - 1] += n as i64;
         at
     };
-    while left > 0 {
-        line.iter_mut().enumerate().for_each(|(n, value)| *value = get(of, cell(at, n)));
+    for at in cells.rows() {
+        cpu::vectorised(
+            #[inline(always)]
+            || line.iter_mut().enumerate().for_each(|(n, value)| *value = get(of, cell(at, n))),
+        );
         sum(&mut line);
         if EXCLUSIVE {
             line.rotate_right(1);
             line[..1].fill(T::ZERO);
         }
-        line.iter().enumerate().for_each(|(n, value)| set(to, cell(at, n), *value));
-        left -= 1;
-        // The next line.
-        for axis in (0..D - 1).rev() {
-            at[axis] += 1;
-            if at[axis] < cells.hi[axis] {
-                break;
-            }
-            at[axis] = cells.lo[axis];
-        }
+        cpu::vectorised(
+            #[inline(always)]
+            || line.iter().enumerate().for_each(|(n, value)| set(to, cell(at, n), *value)),
+        );
     }
 }
 
@@ -70,19 +65,39 @@ fn sum<T: Number>(line: &mut [T]) {
     }
     let mut sums: Vec<T> = line.chunks_exact(BLOCK).map(|block| block[BLOCK - 1]).collect();
     sum(&mut sums);
-    for (block, before) in line.chunks_mut(BLOCK).skip(1).zip(sums) {
-        block.iter_mut().for_each(|sum| *sum = before.plus(*sum));
-    }
+    let rest = line.chunks_mut(BLOCK).skip(1).zip(sums);
+    cpu::vectorised(
+        #[inline(always)]
+        || rest.for_each(|(block, before)| block.iter_mut().for_each(|sum| *sum = before.plus(*sum))),
+    );
 }
 
-/// Each cell adds what lies 1, 2, .. 32 cells before it.
+/// Each cell of a block, or of a part of one, adds what lies 1, 2, .. 32 cells before it.
 #[inline(always)]
-fn in_block<T: Number>(block: &mut [T]) {
+pub(super) fn in_block<T: Number>(block: &mut [T]) {
+    let mut other = [T::ZERO; BLOCK];
+    if let Ok(block) = <&mut [T; BLOCK]>::try_from(&mut *block) {
+        add_before::<T, 1>(block, &mut other);
+        add_before::<T, 2>(&other, block);
+        add_before::<T, 4>(block, &mut other);
+        add_before::<T, 8>(&other, block);
+        add_before::<T, 16>(block, &mut other);
+        return add_before::<T, 32>(&other, block);
+    }
     for by in [1, 2, 4, 8, 16, 32] {
         // From the last one on: those before are still as the last step left them.
         for n in (by..block.len()).rev() {
             block[n] = block[n - by].plus(block[n]);
         }
+    }
+}
+
+/// Each cell of a block with what lies `BY` cells before it.
+#[inline(always)]
+fn add_before<T: Number, const BY: usize>(from: &[T; BLOCK], to: &mut [T; BLOCK]) {
+    to[..BY].copy_from_slice(&from[..BY]);
+    for n in BY..BLOCK {
+        to[n] = from[n - BY].plus(from[n]);
     }
 }
 
