@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use tida_kernels::ir::{Binding, Type};
 use tida_kernels::plan::Math;
 
+use super::again::Calls;
 use super::along::{AtOnce, Direction};
 use super::args;
 use super::args::{ArgInfo, Args, HeldArgs, How, Views};
@@ -33,10 +34,13 @@ use crate::launch::step::Launch;
 use crate::memory::node::Node;
 use crate::memory::tracker::Side;
 use crate::program::order::Carry;
+use crate::record::driver::Core;
 use crate::record::hybrid::LoopPart;
+use crate::record::known::{Call, Found, Look};
 use crate::record::recording::{GiveLaunch, TileAccess, TileWork};
 use crate::record::sweep::{LoopAsked, SweepKey};
 use crate::record::wait::outside_kernels;
+use crate::run::op::Sweep;
 use crate::tile::Tile;
 
 /// Asks a kernel for its quotation.
@@ -121,6 +125,18 @@ where
     tile.check()?;
     // (Both are large, and stay where they are.)
     let mut quoted = quote(&kernel)?;
+    let calls = Calls { tile, rule, infos };
+    let mut call = calls.described(TypeId::of::<Held<O, H, N, D>>(), &quoted);
+    if let Some((core, known)) = &call {
+        match core.look_up(known) {
+            Look::Known(found) => {
+                calls.record_as(core, &found, recorded);
+                return Ok(());
+            }
+            Look::Seen => {}
+            Look::New => call = None,
+        }
+    }
     let mut touches = Touches::new();
     let types = (TypeId::of::<H::Views<O::Proven>>(), H::BINDINGS);
     let planned = Planned::new(tile, rule, infos, (&mut quoted, types), &mut touches, recorded)?;
@@ -129,7 +145,11 @@ where
         let form = Held::<O, H, N, D> { way: PhantomData, kernel, held: hold() };
         Arc::new(planned.native(quoted, Box::new(form)))
     });
-    planned.record(key, &|| launch.clone());
+    let key = Arc::new(key);
+    planned.record(key.clone(), &|| launch.clone());
+    if let Some((core, call)) = call {
+        planned.keep(core, call, key, launch.clone());
+    }
     Ok(())
 }
 
@@ -256,8 +276,31 @@ impl<'a, const D: usize> Planned<'a, D> {
         }
     }
 
+    /// What was found of it is known to the next call like it.
+    fn keep(&self, core: &Core, call: Call, key: Arc<SweepKey>, launch: Arc<dyn Launch>) {
+        if self.over.is_some() || self.part.is_some() || !self.after.is_empty() || self.prepared.is_coded {
+            return;
+        }
+        let (tile, touches) = (self.tile, self.touches.iter().cloned().collect());
+        let mut sweep = Sweep::of(launch, &[]);
+        sweep.add(tile.region, self.cells.widen(), self.touches);
+        let held = Calls { tile, rule: self.rule, infos: self.infos }.held();
+        let (prepared, access, sweep) = (self.prepared.clone(), self.access(), Arc::new(sweep));
+        core.keep(call, Found { prepared, key, touches, access, sweep, _held: held });
+    }
+
+    /// Which cells its accesses may go to.
+    fn access(&self) -> TileAccess {
+        TileAccess {
+            by_planes: self.by_planes,
+            grown: self.tile.grown,
+            around_writes: self.prepared.reads_around_writes(),
+            is_face: self.rule.face().is_some(),
+        }
+    }
+
     /// Records it.
-    fn record(&self, key: SweepKey, launch: GiveLaunch<'_>) {
+    fn record(&self, key: Arc<SweepKey>, launch: GiveLaunch<'_>) {
         let (tile, prepared) = (self.tile, &self.prepared);
         let work = TileWork {
             key,
@@ -267,14 +310,10 @@ impl<'a, const D: usize> Planned<'a, D> {
             after: &self.after,
             name: "a kernel",
             recorded: self.recorded,
-            access: TileAccess {
-                by_planes: self.by_planes,
-                grown: tile.grown,
-                around_writes: prepared.reads_around_writes(),
-                is_face: self.rule.face().is_some(),
-            },
+            access: self.access(),
             listed: tile.listed.as_ref(),
             pace: self.part.as_ref().and_then(|part| part.pace.clone()),
+            known: None,
         };
         let side = self.acc.core().record_tile(work, launch);
         let both = self.part.as_ref().is_some_and(|part| part.both);

@@ -1,5 +1,6 @@
 //! `compute`, `reduce` and what they are made of.
 
+mod again;
 pub(crate) mod along;
 pub(crate) mod apart;
 pub(crate) mod args;

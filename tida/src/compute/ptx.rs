@@ -242,7 +242,7 @@ impl PtxKernel {
             return Err(Error::new(ErrorKind::Device, tried(), found, advice));
         }
         let work = TileWork {
-            key: checked.key,
+            key: Arc::new(checked.key),
             region: tile.region,
             cells: tile.cells.widen(),
             touches: &touches,
@@ -252,6 +252,7 @@ impl PtxKernel {
             access: TileAccess { by_planes: checked.by_planes, grown: tile.grown, ..TileAccess::default() },
             listed: None,
             pace: None,
+            known: None,
         };
         let block = work.key.asked.block;
         let launch = LazyCell::new(|| -> Arc<dyn Launch> {

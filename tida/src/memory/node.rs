@@ -21,6 +21,8 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, OnceLock, fence, l
 pub(crate) enum Work {
     /// Work on the host: done when it returns.
     Host(HostWork),
+    /// The same, of which nothing is made for this node alone: small sweeps come by the thousand.
+    Cells(Arc<dyn CellWork>),
     /// Work on the host that leaves data where it is, and gives the device what that has to do: done when it returns.
     Both(HostWork),
     /// Work on the device: it puts its commands into a stream and returns.
@@ -39,6 +41,15 @@ pub(crate) enum Work {
 
 /// See [`Work::Host`].
 pub(crate) type HostWork = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+
+/// See [`Work::Cells`].
+pub(crate) trait CellWork: Send + Sync {
+    /// Runs over its cells.
+    ///
+    /// # Errors
+    /// What fails in the first cell that does.
+    fn run(&self) -> Result<(), Error>;
+}
 
 /// See [`Work::Device`]. What it gives runs once the device has done all of it.
 pub(crate) type DeviceWork = Box<dyn FnOnce(&Queue<'_>) -> Result<Done, Error> + Send>;

@@ -7,14 +7,21 @@ use super::driver::{Core, Recorder, lock};
 use super::fuse::{Fusing, HeldNode};
 use super::in_core::{on_device, split_in_two};
 use super::sweep::OpenSweep;
+use crate::error::Error;
 use crate::launch::pieces::run_boxes;
-use crate::memory::node::{Node, Work};
+use crate::memory::node::{CellWork, Node, Work};
 use crate::memory::touched::touched;
 use crate::program::place::Kind;
 use crate::run::chain::Chain;
 use crate::run::chain::wave::LONG;
-use crate::run::op::Op;
+use crate::run::op::{Op, Sweep};
 use crate::run::streamed::Ended;
+
+impl CellWork for Sweep {
+    fn run(&self) -> Result<(), Error> {
+        run_boxes(&*self.launch, self.boxes())
+    }
+}
 
 impl Core {
     /// Waits while as many nodes as the look-ahead allows have not finished; once waiting, until half of them have.
@@ -50,6 +57,7 @@ impl Core {
     pub(super) fn end_batch(&self, recorder: &mut Recorder, ended: Ended) {
         if ended.starts_all() {
             recorder.fusing.let_go();
+            recorder.known.forget();
             let mut batch = std::mem::take(&mut recorder.batch);
             batch.apart = recorder.fusing.told();
             lock(&self.chains).batches.end(batch, ended, Node::next_number());
@@ -78,7 +86,7 @@ impl Core {
     pub(super) fn close(self: &Arc<Core>, sweep: Box<OpenSweep>, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
         let sweep = *sweep;
         if sweep.is_held_back() {
-            return fusing.held.push(HeldNode::new(sweep.node, Some(Op::Sweep(Arc::new(sweep.work)))));
+            return fusing.held.push(HeldNode::new(sweep.node, Some(Op::Sweep(sweep.work))));
         }
         let whole = sweep.ends.is_none() && sweep.pace.is_none() && sweep.work.faces.is_empty();
         let edges = if self.rules.is_place && sweep.node.on_device && whole { self.edges(&sweep) } else { None };
@@ -94,9 +102,9 @@ impl Core {
         let (name, recorded, core) = (node.name, node.recorded, self.clone());
         let cells = sweep.cells();
         node.set_work(match (&self.device, node.on_device, edges) {
-            (Some(_), true, Some(edges)) => split_in_two((name, recorded), Arc::new(sweep), edges),
+            (Some(_), true, Some(edges)) => split_in_two((name, recorded), sweep, edges),
             (Some(_), true, None) => {
-                Work::Device(on_device((name, recorded), Arc::new(sweep), pace, move |sweep, queue| {
+                Work::Device(on_device((name, recorded), sweep, pace, move |sweep, queue| {
                     // SAFETY: the graph keeps all work that conflicts away until this node has finished.
                     unsafe {
                         let both = ends.as_ref().and_then(|ends| ends.enqueue(sweep, queue));
@@ -104,6 +112,7 @@ impl Core {
                     }
                 }))
             }
+            (None, ..) if pace.is_none() => Work::Cells(sweep),
             _ => Work::Host(Box::new(move || {
                 if let Some(device) = &core.device {
                     device.backend().caught_up();

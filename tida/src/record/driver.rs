@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::chains::{Chains, OpenChain};
 use super::fuse::Fusing;
 use super::hybrid::{Borders, Pace};
+use super::known::Known;
 use super::residents::Residents;
 use super::rounds::Rounds;
 use super::running::InFlight;
@@ -116,6 +117,8 @@ pub(super) struct Recorder {
     pub fusing: Fusing,
     /// What is held back because the program repeats itself.
     pub rounds: Rounds,
+    /// What is known of calls that came before.
+    pub known: Known,
     /// What was recorded since something started all of it.
     pub batch: OpenBatch,
     /// Measures all sweeps, while somebody asks how fast they run.
@@ -125,6 +128,14 @@ pub(super) struct Recorder {
     /// The driver sleeps, and nobody has woken it.
     pub driver_sleeps: bool,
     shut_down: bool,
+}
+
+impl Recorder {
+    /// Whether nothing waits for more work, or for a pause.
+    fn is_idle(&self) -> bool {
+        let held = !self.fusing.is_empty() || !self.rounds.is_empty();
+        self.open.is_empty() && self.chain.is_none() && self.closed.is_none() && !held
+    }
 }
 
 fn no_threads(what: &str, found: String) -> Error {
@@ -199,6 +210,11 @@ impl Core {
         Ok(core)
     }
 
+    /// Whether it is one of several places of an accelerator.
+    pub fn is_one_of_several(&self) -> bool {
+        self.rules.is_place
+    }
+
     /// Tells each of several places of the others.
     pub fn are_beside(places: &[&Arc<Core>]) {
         for core in places {
@@ -232,12 +248,7 @@ impl Core {
                 self.close_chain(&mut recorder, Ended::Dropped);
                 return;
             }
-            if recorder.open.is_empty()
-                && recorder.chain.is_none()
-                && recorder.closed.is_none()
-                && recorder.fusing.is_empty()
-                && recorder.rounds.is_empty()
-            {
+            if recorder.is_idle() && recorder.known.is_empty() {
                 recorder.driver_sleeps = true;
                 recorder = self.recorded.wait(recorder).unwrap_or_else(PoisonError::into_inner);
                 recorder.driver_sleeps = false;
@@ -253,6 +264,10 @@ impl Core {
                 continue;
             }
             if quiet.elapsed() < self.rules.pause {
+                continue;
+            }
+            if recorder.is_idle() {
+                recorder.known.forget();
                 continue;
             }
             recorder.batch.ends_by(Ended::Pause);

@@ -47,7 +47,8 @@ impl Core {
             Goes::Opposite(..) => tile.touches.to_vec(),
         };
         add_touches(&sweep.node, if matches!(face.goes, Goes::After(..)) { tile.touches } else { &touches });
-        sweep.work.touch(&touches);
+        let work = Arc::make_mut(&mut sweep.work);
+        work.touch(&touches);
         let (face, array) = (Arc::new(face), asked.args.first().copied().unwrap_or_default());
         if self.rules.is_place {
             // Steps before it and after it are no steps of one launch.
@@ -55,7 +56,7 @@ impl Core {
         } else {
             recorder.fusing.set(tile, array, &face);
         }
-        sweep.work.faces.push(face);
+        work.faces.push(face);
         true
     }
 

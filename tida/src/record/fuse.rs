@@ -103,7 +103,7 @@ pub(super) struct Fusing {
 
 /// A sweep that was opened.
 struct OpenedSweep {
-    key: SweepKey,
+    key: Arc<SweepKey>,
     fusible: Fusible,
     node: u64,
     /// What its tiles read of arrays that do not alternate.
@@ -229,7 +229,7 @@ impl Fusing {
         };
         let mut args = key.args.clone();
         args.iter_mut().enumerate().for_each(|(n, arg)| *arg = key.args[turned(n)]);
-        let same = SweepKey { args, captures: tile.key.captures.clone(), ..key.clone() } == tile.key;
+        let same = SweepKey { args, captures: tile.key.captures.clone(), ..SweepKey::clone(key) } == *tile.key;
         // What is read beside is not what the steps between would leave.
         let others = tile.key.args.iter().enumerate().filter(|(n, _)| *n != fusible.out && *n != fusible.inp);
         let apart = others.into_iter().all(|(_, arg)| *arg != pair.out && *arg != pair.inp);

@@ -63,11 +63,13 @@ impl OpenSweep {
     /// that the other one writes, both reading around their cells one array at least, whose cuts are then those of
     /// both.
     fn joins(&self, before: &OpenSweep) -> bool {
-        let apart = self
-            .work
-            .arrays
-            .iter()
-            .all(|array| before.work.array(&array.tracker).is_none_or(|old| !array.write && !old.write));
+        let arrays = || self.work.arrays.iter();
+        let apart =
+            || arrays().all(|array| before.work.array(&array.tracker).is_none_or(|old| !array.write && !old.write));
+        let same = self.key.on_device == before.key.on_device && self.work.boxes() == before.work.boxes();
+        if !same || !apart() {
+            return false;
+        }
         let (Some(part), Some(old)) = (self.work.launch.part(), before.work.launch.part()) else { return false };
         let read = |n: usize, of: &Prepared| of.kernel.args.get(n).is_some_and(|arg| arg.access == Access::Read);
         let shares = || {
@@ -76,8 +78,7 @@ impl OpenSweep {
                 before.key.args.iter().enumerate().any(|(n, other)| array == other && read(n, old.prepared))
             })
         };
-        let same = self.key.on_device == before.key.on_device && self.work.boxes() == before.work.boxes();
-        same && apart && waits_for_no_more(&part, &old) && shares()
+        waits_for_no_more(&part, &old) && shares()
     }
 
     /// Whether it may run on the host as one with a sweep that was recorded before it, some lines after the others:
@@ -164,7 +165,7 @@ impl Core {
 
     /// Makes sweeps one.
     fn join(self: &Arc<Core>, sweeps: impl Iterator<Item = Box<OpenSweep>>, kernel: Option<Arc<Prepared>>) {
-        let sweeps: Vec<_> = sweeps.map(|sweep| (sweep.node, Arc::new(sweep.work))).collect();
+        let sweeps: Vec<_> = sweeps.map(|sweep| (sweep.node, sweep.work)).collect();
         let nodes: Vec<Arc<Node>> = sweeps.iter().map(|(node, _)| node.clone()).collect();
         let gate = Gate::new();
         for (number, node) in nodes.iter().enumerate() {

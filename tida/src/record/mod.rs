@@ -15,6 +15,7 @@ pub(crate) mod fuse;
 pub(crate) mod hybrid;
 mod in_core;
 pub(crate) mod join;
+pub(crate) mod known;
 #[cfg(tida_loom)]
 #[doc(hidden)]
 pub mod models;

@@ -28,7 +28,7 @@ pub(super) const APART: &str = "cannot run with it";
 
 /// A tile to compute.
 pub(crate) struct TileWork<'a> {
-    pub key: SweepKey,
+    pub key: Arc<SweepKey>,
     pub region: usize,
     pub cells: GridBox<4>,
     pub touches: &'a [BoxTouch],
@@ -41,6 +41,8 @@ pub(crate) struct TileWork<'a> {
     pub listed: Option<&'a Listed>,
     /// Measures the sweep, of a loop that runs on both sides.
     pub pace: Option<Arc<Pace>>,
+    /// The sweep that has this tile alone, if it is known from a call before.
+    pub known: Option<&'a Arc<Sweep>>,
 }
 
 /// Which cells the accesses of a tile may go to.
@@ -57,6 +59,16 @@ pub(crate) struct TileAccess {
 }
 
 impl TileWork<'_> {
+    /// A sweep of it alone, of the kernel that `launch` gives.
+    fn sweep(&self, launch: GiveLaunch<'_>) -> Arc<Sweep> {
+        if let Some(known) = self.known {
+            return known.clone();
+        }
+        let mut sweep = Sweep::of(launch(), &[]);
+        self.add_to(&mut sweep);
+        Arc::new(sweep)
+    }
+
     /// Adds it to a sweep.
     fn add_to(&self, sweep: &mut Sweep) {
         match self.listed {
@@ -141,7 +153,7 @@ impl Core {
         let Recorder { open, fusing, .. } = recorder;
         let sweep = joinable(open, tile)?;
         fusing.joined(sweep.node.number, tile.touches);
-        tile.add_to(&mut sweep.work);
+        tile.add_to(Arc::make_mut(&mut sweep.work));
         add_touches(&sweep.node, tile.touches);
         Some(side(&sweep.node, sweep.kind))
     }
@@ -208,20 +220,21 @@ impl Core {
         for before in tile.after {
             node.wait_for(before, Need::Value);
         }
-        let mut work = Sweep::of(launch(), &[]);
-        (work.turn, work.step) = (turn, step.flatten());
+        let (mut work, step) = (tile.sweep(launch), step.flatten());
         // It may do the work of the steps after it too.
         let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
         add_touches(&node, &beside);
-        work.sets = sets;
-        if fuses.some() && work.sets.is_none() {
+        if fuses.some() && sets.is_none() {
             recorder.fusing.opened(&tile, &*work.launch, node.number, fuses);
         }
         if work.launch.is_sure() {
             node.set_sure();
         }
-        tile.add_to(&mut work);
-        work.touch(&beside);
+        if turn.is_some() || step.is_some() || sets.is_some() {
+            let work = Arc::make_mut(&mut work);
+            (work.turn, work.step, work.sets) = (turn, step, sets);
+            work.touch(&beside);
+        }
         let sweep = Box::new(OpenSweep { key: tile.key, node, kind, work, pace: tile.pace, ends: None, waits });
         let side = side(&sweep.node, sweep.kind);
         recorder.open.push(sweep);
@@ -364,7 +377,12 @@ impl Core {
                     ended
                 }))
             })),
-            other @ (Work::Shared(_) | Work::Sends(_) | Work::Within(_) | Work::Strips(_) | Work::Split(_)) => other,
+            other @ (Work::Cells(_)
+            | Work::Shared(_)
+            | Work::Sends(_)
+            | Work::Within(_)
+            | Work::Strips(_)
+            | Work::Split(_)) => other,
         }
     }
 }
@@ -395,7 +413,7 @@ fn joinable<'a>(open: &'a mut [Box<OpenSweep>], tile: &TileWork<'_>) -> Option<&
         // A part of a chain has only tiles that a chain can run, and so has what may run as one launch with others.
         let by_planes = sweep.work.turn.is_some().then_some(Kind::Planes);
         let open = sweep.work.faces.is_empty() && sweep.kind.or(by_planes).is_none_or(|kind| tile.can_chain(kind));
-        let same = open && sweep.key == tile.key;
+        let same = open && (Arc::ptr_eq(&sweep.key, &tile.key) || sweep.key == tile.key);
         if sweep.conflicts(tile.touches, tile.key.on_device, same) {
             return None;
         }

@@ -150,13 +150,9 @@ impl Core {
                     self.launch(device, &node, node.take_before(), Err(poison))
                 }
                 (_, Some(poison), _) => self.finish(&node, Err(poison)),
-                (Some(Work::Host(work) | Work::Both(work)), None, _) => {
-                    let before = Tally::so_far();
-                    let result = catch_unwind(AssertUnwindSafe(work))
-                        .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)))
-                        .map_err(|e| node.failed(e));
-                    self.did(&node, &before);
-                    self.finish(&node, result)
+                (Some(Work::Host(work) | Work::Both(work)), None, _) => self.run_here(&node, work),
+                (Some(Work::Cells(work)), None, _) => {
+                    self.run_here(&node, || self.on_host(node.name, node.recorded, || work.run()))
                 }
                 (_, None, _) => self.finish(&node, Ok(())),
             };
@@ -168,6 +164,16 @@ impl Core {
                 self.start_node(other);
             }
         }
+    }
+
+    /// Runs what a node does on this thread; gives the nodes that may run now.
+    fn run_here(&self, node: &Arc<Node>, work: impl FnOnce() -> Result<(), Error>) -> Next {
+        let before = Tally::so_far();
+        let result = catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|payload| Err(crate::error::panicked(node.name, payload)))
+            .map_err(|e| node.failed(e));
+        self.did(node, &before);
+        self.finish(node, result)
     }
 
     /// Puts the commands of a node into a stream, after those of the nodes `before`, which they need; gives the nodes

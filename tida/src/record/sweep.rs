@@ -75,12 +75,12 @@ pub(crate) type OpenSweeps = Vec<Box<OpenSweep>>;
 
 /// A sweep that still takes tiles.
 pub(crate) struct OpenSweep {
-    pub key: SweepKey,
+    pub key: Arc<SweepKey>,
     pub node: Arc<Node>,
     /// The kind of the chain that it is a part of.
     pub kind: Option<Kind>,
-    /// The tiles so far.
-    pub work: Sweep,
+    /// The tiles so far. It is shared with what is known of a call that came before, as long as that is all of it.
+    pub work: Arc<Sweep>,
     /// Measures it, if its loop runs on both sides.
     pub pace: Option<Arc<Pace>>,
     /// The reduction that it does the work of.
@@ -112,7 +112,7 @@ impl OpenSweep {
             // It waits for those who read the ghosts too. Cells that others wrote stay as good or bad as they are.
             let touch = Touch::new(tracker, None, Mode::Move);
             touch_all(&sweep.node, &touch);
-            sweep.work.refilled.push(tracker.storage().clone());
+            Arc::make_mut(&mut sweep.work).refilled.push(tracker.storage().clone());
         }
         tells.then_some(number)
     }

@@ -18,6 +18,7 @@ use crate::program::fuse::{Pair, Recorded, Sides};
 use crate::program::order::Order;
 
 /// A kernel over boxes, and what it touches there.
+#[derive(Clone)]
 pub(crate) struct Sweep {
     pub launch: Arc<dyn Launch>,
     /// Boxes of regions. They do not overlap.

@@ -484,7 +484,11 @@ impl<const D: usize> Iterator for TileIter<D> {
             None => {
                 self.enter(self.here().start);
                 self.alike = self.placed.clone().filter(|placed| self.is_alike(placed));
-                self.all_tiles()
+                match &self.placed {
+                    // Those of the region that it is in now.
+                    None if self.layout.regions.len() == 1 => self.tiles.numbers.cells(),
+                    _ => self.all_tiles(),
+                }
             }
         };
         self.left = Some(left.saturating_sub(1));

@@ -175,7 +175,7 @@ where
         has_room(&prepared, checked.acc)?;
     }
     let work = TileWork {
-        key: checked.key,
+        key: Arc::new(checked.key),
         region: tile.region,
         cells: tile.cells.widen(),
         touches: &touches,
@@ -185,6 +185,7 @@ where
         access: TileAccess { grown: tile.grown, ..TileAccess::default() },
         listed: None,
         pace: None,
+        known: None,
     };
     let (run_checked, valid_only, block) = (checked.run_checked, checked.valid_only, work.key.asked.block);
     let needs = (checked.unproven, tile.grown);

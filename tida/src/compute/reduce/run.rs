@@ -405,7 +405,7 @@ impl<'a, const D: usize> Planned<'a, D> {
         // While the arrays stream it is a part of what they stream for.
         if let Some(cells) = on_device_cells.first().filter(|cells| !cells.is_split()) {
             let work = TileWork {
-                key,
+                key: Arc::new(key),
                 region: 0,
                 cells: self.cells.widen(),
                 touches: &touches,
@@ -415,6 +415,7 @@ impl<'a, const D: usize> Planned<'a, D> {
                 access: TileAccess { by_planes, ..TileAccess::default() },
                 listed: None,
                 pace: None,
+                known: None,
             };
             let bytes = |by_planes| on_device_cells.iter().map(|cells| cells.list_bytes(by_planes)).sum();
             if let Some(place) = acc.core().place_of_fold(&work, &bytes) {

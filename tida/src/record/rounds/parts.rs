@@ -34,7 +34,7 @@ pub(super) enum Part {
 
 /// A sweep of one tile.
 pub(super) struct TilePart {
-    key: SweepKey,
+    key: Arc<SweepKey>,
     region: usize,
     cells: GridBox<4>,
     touches: SmallVec<[Touched; 4]>,
@@ -71,7 +71,7 @@ impl TileWork<'_> {
     /// A word for it; the same for a tile like it that has captured other values.
     pub(super) fn word(&self) -> u64 {
         let mut hasher = Mix::default();
-        let SweepKey { kernel, views, args, captures, .. } = &self.key;
+        let SweepKey { kernel, views, args, captures, .. } = &*self.key;
         (kernel, views, args, captures.len(), self.region).hash(&mut hasher);
         (self.cells.lo, self.cells.hi).hash(&mut hasher);
         hasher.finish().max(OTHER + 1)
@@ -79,7 +79,7 @@ impl TileWork<'_> {
 
     /// Whether a round may have it.
     pub(super) fn may_repeat(&self) -> bool {
-        let SweepKey { on_device, checked, order, colour, .. } = &self.key;
+        let SweepKey { on_device, checked, order, colour, .. } = &*self.key;
         let usual = *on_device && !checked && order.is_none() && colour.is_none();
         usual && self.pace.is_none() && self.after.is_empty() && self.runs_as_usual()
     }
@@ -121,7 +121,8 @@ impl TilePart {
         let sweep = Arc::new(sweep);
         self.is_now(&sweep);
         if !same {
-            self.key.captures = tile.key.captures.clone();
+            // (Nothing else differs.)
+            self.key = tile.key.clone();
             self.captured += 1;
         }
         (sweep, self.captured)

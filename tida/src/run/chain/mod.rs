@@ -230,9 +230,9 @@ impl Chain {
     }
 
     /// Adds a sweep.
-    pub fn sweep(&mut self, node: Arc<Node>, sweep: Sweep) {
+    pub fn sweep(&mut self, node: Arc<Node>, sweep: Arc<Sweep>) {
         let uses = self.uses(&sweep);
-        self.add(Link { node, op: Op::Sweep(Arc::new(sweep)), uses });
+        self.add(Link { node, op: Op::Sweep(sweep), uses });
     }
 
     /// Adds a reduction.

@@ -84,12 +84,16 @@ impl Host {
 
     /// Whether arrays are so large that a sweep leaves nothing of them in the caches for the next one.
     pub fn is_large(&self, touches: &[BoxTouch]) -> bool {
-        let arrays = distinct(touches.iter().map(|touch| &touch.tracker));
-        let bytes = arrays.iter().filter_map(|tracker| tracker.planar()).map(|planar| {
-            let facts = planar.facts();
-            (facts.grown.end - facts.grown.start) as usize * facts.stride * facts.element.bytes()
-        });
-        bytes.sum::<usize>() > self.caches.last
+        let bytes = |tracker: &Arc<Tracker>| {
+            tracker.planar().map_or(0, |planar| {
+                let facts = planar.facts();
+                (facts.grown.end - facts.grown.start) as usize * facts.stride * facts.element.bytes()
+            })
+        };
+        // (Most are small, whatever comes twice among them.)
+        let trackers = || touches.iter().map(|touch| &touch.tracker);
+        let all = |trackers: &mut dyn Iterator<Item = &Arc<Tracker>>| trackers.map(bytes).sum::<usize>();
+        all(&mut trackers()) > self.caches.last && all(&mut distinct(trackers()).into_iter()) > self.caches.last
     }
 
     /// Runs a chain, and gives the result of each of its nodes, in order. A failure of one becomes the failure of those
