@@ -27,7 +27,7 @@
 //! After the rounds may come how many planes of their neighbours ranks hold (`.overlap(..)`), which lets steps fuse.
 //!
 //! Each says how many bytes ranks took from one another's devices. With `host` as the last argument they go by way of
-//! the host all the same.
+//! the host all the same; with `unopened` by messages in memory of devices, as between hosts, if MPI takes such memory.
 //!
 //! ```text
 //! TIDA_DEVICE=cuda TIDA_MPIRUN="mpirun --bind-to none" ranks shared 256,512 1,2,4 4
@@ -57,8 +57,10 @@ fn main() -> ExitCode {
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     let done = match given.as_slice() {
         ["heat", numbers @ .., "host"] => heat(numbers, TileAcc::builder().apart()),
+        ["heat", numbers @ .., "unopened"] => heat(numbers, TileAcc::builder().unopened()),
         ["heat", numbers @ ..] => heat(numbers, TileAcc::builder()),
         ["strip", side, rounds, "host"] => strip(side, rounds, TileAcc::builder().apart(), None),
+        ["strip", side, rounds, "unopened"] => strip(side, rounds, TileAcc::builder().unopened(), None),
         ["strip", side, rounds, "parts"] => {
             let parts = Arc::new(Parts::default());
             tracing::subscriber::set_global_default(Told(parts.clone()))

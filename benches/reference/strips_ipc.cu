@@ -16,14 +16,15 @@
 //     fetch    as `pull`, by a copy engine
 //     push     nobody unpacks: a kernel writes the strip where it is to be, once the other process says that it may
 //     put      as `push`, by a copy engine
-//     staged   by way of memory of the host that both have, in pieces: one process copies them there, the other one
-//              from there
+//     staged   by way of memory of the host that both have, in four pieces: one process copies them there, the other
+//              one from there
 //     alone    one process packs and unpacks by itself: what the two kernels take
 //
 // Changes of a way:
 //
 //     one      from the first process to the second alone
 //     turns    as `one`, then the other way: never do both have work at once
+//     1 to 16  that many pieces, of what is staged
 //     word     the stream writes a word into memory of the host that both have, in place of an event
 //     rows     strip and ghosts are rows of 4 KiB with 16 bytes between, as of an array that has ghosts on all sides
 //     peer, batch   which call copies: cudaMemcpyPeerAsync (without `rows`), or that for batches of copies, which asks
@@ -78,6 +79,7 @@ struct Way {
     Turn turn;
     Call call;
     bool busy, rows;
+    unsigned pieces;
 };
 
 static const Way WAYS[] = {
@@ -98,6 +100,7 @@ static bool find(char *text, Way *way) {
         else if (!strcmp(part, "turns")) way->turn = TURNS;
         else if (!strcmp(part, "word")) way->told = BY_WORD;
         else if (!strcmp(part, "rows")) way->rows = true;
+        else if (atoi(part) > 0 && atoi(part) <= 16) way->pieces = (unsigned)atoi(part);
         else if (!strcmp(part, "peer")) way->call = PEER;
         else if (!strcmp(part, "batch")) way->call = BATCH;
         else if (!strcmp(part, "busy")) way->busy = true;
@@ -231,7 +234,8 @@ static Process start(int me, int device) {
 
 static int run(int me, const Way &way, size_t bytes, int rounds, const int *devices) {
     const int warm_up = 20, other = 1 - me, threads = 256;
-    const unsigned pieces = !strcmp(way.name, "staged") ? 4 : 1;
+    const bool is_alone = !strcmp(way.name, "alone"), is_staged = !strcmp(way.name, "staged");
+    const unsigned pieces = !is_staged ? 1 : way.pieces ? way.pieces : 4;
     const size_t count = bytes / sizeof(double), piece = bytes / pieces;
     unsigned blocks = (unsigned)((count + threads - 1) / threads);
     Process of = start(me, devices[me]);
@@ -249,7 +253,6 @@ static int run(int me, const Way &way, size_t bytes, int rounds, const int *devi
     double *strip = (double *)part(STRIP, me).start, *ghosts = (double *)part(GHOSTS, me).start;
     cudaEvent_t packed, of_other = NULL;
     CHECK(cudaEventCreateWithFlags(&packed, cudaEventDisableTiming | cudaEventInterprocess));
-    bool is_alone = !strcmp(way.name, "alone"), is_staged = pieces > 1;
     // What is staged lies behind the rest.
     char *stage = (char *)shared + sizeof(Shared);
     if (is_staged) CHECK(cudaHostRegister(stage, 2 * bytes, cudaHostRegisterDefault));
@@ -347,8 +350,10 @@ static int run(int me, const Way &way, size_t bytes, int rounds, const int *devi
     }
     qsort(seconds, rounds, sizeof(double), by_size);
     if (me == (way.turn == ONE ? 1 : 0)) {
-        printf("%zu bytes: %.1f us, median; %.1f to %.1f in the middle\n", bytes, seconds[rounds / 2] * 1e6,
-               seconds[rounds / 10] * 1e6, seconds[rounds - 1 - rounds / 10] * 1e6);
+        int mps = 0;
+        CHECK(cudaDeviceGetAttribute(&mps, cudaDevAttrMpsEnabled, devices[me]));
+        printf("%zu bytes: %.1f us, median; %.1f to %.1f in the middle%s\n", bytes, seconds[rounds / 2] * 1e6,
+               seconds[rounds / 10] * 1e6, seconds[rounds - 1 - rounds / 10] * 1e6, mps ? "; by MPS" : "");
         fflush(stdout);
     }
     if (!is_alone) {
@@ -367,9 +372,9 @@ int main(int argc, char **argv) {
     bool is_known = find(text, &way);
     size_t bytes = argc > 2 ? (size_t)atol(argv[2]) : 2 << 20;
     int rounds = argc > 3 ? atoi(argv[3]) : 300;
-    if (!is_known || bytes < 4 * ROW || bytes % (4 * ROW) || rounds < 10) {
+    if (!is_known || bytes < 16 * ROW || bytes % (16 * ROW) || rounds < 10) {
         fprintf(stderr, "strips_ipc WAY[:CHANGE..] [BYTES [ROUNDS [FIRST [SECOND]]]]: a way and changes of the list at "
-                        "the head of the source; multiples of 16 KiB, at least 10 rounds\n");
+                        "the head of the source; multiples of 64 KiB, at least 10 rounds\n");
         return 2;
     }
     int devices[2] = {argc > 4 ? atoi(argv[4]) : 0, argc > 5 ? atoi(argv[5]) : 0};

@@ -14,12 +14,13 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments.as_slice() {
-        ["bits", programs] => bits(programs.parse().unwrap_or(1)),
+        ["bits", programs] => bits(programs.parse().unwrap_or(1), TileAcc::builder()),
+        ["bits", programs, "unopened"] => bits(programs.parse().unwrap_or(1), TileAcc::builder().unopened()),
         ["fails", how] => fails(how),
         ["save", path] => checkpoint(path, true),
         ["restore", path] => checkpoint(path, false),
         _ => {
-            eprintln!("usage: ranks bits PROGRAMS | ranks save FILE | ranks restore FILE | ranks fails HOW");
+            eprintln!("usage: ranks bits PROGRAMS [unopened] | ranks save FILE | ranks restore FILE | ranks fails HOW");
             return ExitCode::FAILURE;
         }
     };
@@ -32,9 +33,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Compares so many programs with one process.
-fn bits(programs: u64) -> Result<()> {
-    let acc = TileAcc::builder().ranks(Ranks::Mpi).threads(1).build()?;
+/// Compares so many programs with one process, on ranks that are built so.
+fn bits(programs: u64, builder: tida::TileAccBuilder) -> Result<()> {
+    let acc = builder.ranks(Ranks::Mpi).threads(1).build()?;
     let one = TileAcc::builder().ranks(Ranks::Off).device(Device::Cpu).threads(1).build()?;
     for seed in 0..programs {
         let (got, expected) = (program(&acc, seed)?, alone(acc.ranks(), seed)?);

@@ -15,6 +15,7 @@ pub fn on_ranks<R: Send>(
     std::thread::scope(|scope| {
         let of = |rank: FakeRank| {
             let (build, run) = (&build, &run);
+            let rank = rank.with_devices();
             scope.spawn(move || run(&build(TileAcc::builder().threads(1).fake_ranks(rank)).build().unwrap()))
         };
         let threads: Vec<_> = all.into_iter().map(of).collect();

@@ -15,11 +15,14 @@ fn programs() -> u64 {
 /// How ranks are built, and whether they are to have used mailboxes.
 type Kind = (&'static str, fn(tida::TileAccBuilder) -> tida::TileAccBuilder, Option<bool>);
 
-/// Planes that are computed first, devices of which some have no room for all arrays, and ranks without mailboxes.
-const KINDS: [Kind; 4] = [
+/// Planes that are computed first, devices of which some have no room for all arrays, mailboxes that other ranks do not
+/// open, and ranks without mailboxes.
+const KINDS: [Kind; 6] = [
     ("edges first", |of| of.devices(["sim:1"]).edges_from(0), Some(true)),
     ("two places, edges first", |of| of.devices(["sim:2"]).edges_from(0), Some(true)),
     ("little memory", |of| of.devices(["sim:1"]).simulate(SimDevice::new()).memory_limit(256 << 10), None),
+    ("unopened", |of| of.devices(["sim:2"]).unopened().edges_from(0), Some(true)),
+    ("unopened, little memory", |of| of.simulate(SimDevice::new()).memory_limit(256 << 10).unopened(), None),
     ("apart", |of| of.devices(["sim:1"]).apart(), Some(false)),
 ];
 
@@ -94,6 +97,9 @@ fn a_rank_that_is_ahead_leaves_what_is_not_read() {
         assert!(got.iter().all(|(cells, _)| *cells == expected), "edges from {edges}");
         assert_eq!([got[0].1, got[1].1], [0, 8 * 64 * 8], "bytes in mailboxes");
     }
+    // One whose mailboxes are not opened, too: what is given then waits in memory of who takes, and of the host.
+    let got = behind(|of| of.unopened(), 20);
+    assert!(got.iter().all(|(cells, _)| *cells == expected) && got[1].1 >= 8 * 64 * 8, "{} bytes", got[1].1);
     // A mistake would be seen.
     let got = behind(|of| of.plant_strips(StripFault::ReusedEarly), 20);
     assert!(got[1].0 != expected, "what was written over changed nothing");

@@ -621,6 +621,13 @@ impl TileAccBuilder {
         self
     }
 
+    /// No rank opens memory of another one's devices, as if they were on two hosts. For tests.
+    #[doc(hidden)]
+    pub fn unopened(mut self) -> Self {
+        self.on.unopened = true;
+        self
+    }
+
     /// Parts of arrays make a mistake in what they give one another. For tests.
     #[doc(hidden)]
     pub fn plant_strips(mut self, fault: StripFault) -> Self {

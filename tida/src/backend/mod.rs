@@ -343,6 +343,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
         None
     }
 
+    /// Whether processes that share it have it one after the other, as far as the driver says.
+    fn is_had_in_turns(&self) -> bool {
+        false
+    }
+
     /// Bytes of memory that are free now, if the driver says.
     fn free_memory(&self) -> Option<u64>;
 
@@ -388,6 +393,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// # Safety
     /// It came from `import`, and no work uses it.
     unsafe fn let_go(&self, _raw: u64) {}
+
+    /// Where functions of the driver, and libraries that know it, find memory; none where it has no such addresses.
+    fn address(&self, _memory: &Memory) -> Option<u64> {
+        None
+    }
 
     /// Pins host memory, so that copies run at the speed of the link and beside other work. `false` if that failed:
     /// then copies are slower, and right all the same.

@@ -1,12 +1,13 @@
-//! Mailboxes: memory of a device that another process of the host opens, for what a place gives a place of another
-//! rank.
+//! Mailboxes: memory of a device, for what a place gives a place of another rank.
 //!
 //! Who gives packs into one of its mailboxes for that pair of places, and says in a note which one it is. Who takes
-//! unpacks there, on its own device, and then says that it has: only then the mailbox is used again. Nobody waits for
-//! one: if none is free there is a new one, or the values go by way of the host. Which pairs of places have mailboxes
-//! all ranks know from the start. (docs/decisions/0096-mailboxes.md)
+//! opens it, unpacks there, on its own device, and then says that it has: only then the mailbox is used again. Where
+//! devices do not reach each other, or are of two hosts, what is in the mailbox goes by a message into one of who
+//! takes, if MPI takes memory of devices. Nobody waits for a mailbox: if none is free there is a new one, or the values
+//! go by way of the host. Which pairs of places have mailboxes all ranks know from the start.
+//! (docs/decisions/0096-mailboxes.md, 0118-ranks-on-one-gpu.md)
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -28,7 +29,8 @@ pub(crate) type Pair = (usize, usize);
 pub(crate) struct Mailbox {
     pub memory: Arc<Memory>,
     number: u64,
-    exported: Arc<[u8]>,
+    /// What others open it by; nothing of one whose contents go by a message.
+    exported: Option<Arc<[u8]>>,
     /// What is done once it is read, or not used.
     end: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -36,7 +38,10 @@ pub(crate) struct Mailbox {
 impl Mailbox {
     /// What tells who takes where the letter is.
     pub fn note(&self) -> Note {
-        Note::Mailbox { number: self.number, bytes: self.memory.bytes(), exported: self.exported.clone() }
+        match self.exported.clone() {
+            Some(exported) => Note::Mailbox { number: self.number, bytes: self.memory.bytes(), exported },
+            None => Note::Message,
+        }
     }
 
     /// Its note is on its way: it is in use until it is read.
@@ -77,6 +82,8 @@ impl fmt::Debug for Mailbox {
 pub(crate) enum Note {
     /// In a message of its own.
     Values,
+    /// In one that is in memory of the device.
+    Message,
     /// In this mailbox of who gives.
     Mailbox { number: u64, bytes: usize, exported: Arc<[u8]> },
 }
@@ -88,7 +95,8 @@ impl Note {
         for note in notes {
             let (number, bytes, exported): (_, _, &[u8]) = match note {
                 Note::Values => (0, 0, &[]),
-                Note::Mailbox { number, bytes, exported } => (number + 1, *bytes, exported),
+                Note::Message => (1, 0, &[]),
+                Note::Mailbox { number, bytes, exported } => (number + 2, *bytes, exported),
             };
             [number, bytes as u64, exported.len() as u64].iter().for_each(|n| all.extend(n.to_le_bytes()));
             all.extend(exported);
@@ -103,9 +111,13 @@ impl Note {
         for _ in 0..count {
             let [number, size, length] = [number(&mut bytes)?, number(&mut bytes)?, number(&mut bytes)?];
             let exported = bytes.split_off(..usize::try_from(length).ok()?)?;
-            notes.push(match number.checked_sub(1) {
-                None => Note::Values,
-                Some(number) => Note::Mailbox { number, bytes: usize::try_from(size).ok()?, exported: exported.into() },
+            notes.push(match number {
+                0 => Note::Values,
+                1 => Note::Message,
+                _ => {
+                    let (number, bytes) = (number - 2, usize::try_from(size).ok()?);
+                    Note::Mailbox { number, bytes, exported: exported.into() }
+                }
             });
         }
         bytes.is_empty().then_some(notes)
@@ -117,20 +129,28 @@ impl Note {
 struct Own {
     pair: Pair,
     memory: Arc<Memory>,
-    exported: Arc<[u8]>,
+    exported: Option<Arc<[u8]>>,
     is_free: bool,
 }
 
 /// Mailboxes of other ranks that are open here: by pair and number.
 type Opened = HashMap<(Pair, u64), Arc<Memory>>;
 
+/// Which places have mailboxes, as all ranks know.
+#[derive(Debug)]
+pub(crate) struct Agreed {
+    /// Pairs of places of two ranks, of which the second one opens those of the first one.
+    pub opened: Vec<Pair>,
+    /// Places whose devices' memory may be in messages.
+    pub in_messages: HashSet<usize>,
+}
+
 /// The mailboxes of a rank.
 #[derive(Debug, Default)]
 pub(crate) struct Mailboxes {
     own: Mutex<Vec<Own>>,
     opened: Mutex<Opened>,
-    /// The pairs of places of two ranks that have some.
-    pairs: OnceLock<Vec<Pair>>,
+    agreed: OnceLock<Agreed>,
     /// Other ranks may read those of this one after it has ended.
     are_left: AtomicBool,
 }
@@ -140,23 +160,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Mailboxes {
-    /// Says which pairs of places have mailboxes, as all ranks know. Once.
-    pub fn agree(&self, pairs: Vec<Pair>) {
-        let _ = self.pairs.set(pairs);
+    /// Says which places have mailboxes. Once.
+    pub fn agree(&self, agreed: Agreed) {
+        let _ = self.agreed.set(agreed);
     }
 
-    /// Whether a pair of places has mailboxes.
+    /// Whether a pair of places of two ranks has mailboxes.
     pub fn has(&self, pair: Pair) -> bool {
-        self.pairs.get().is_some_and(|pairs| pairs.contains(&pair))
+        self.agreed.get().is_some_and(|agreed| {
+            let sends = |place: usize| agreed.in_messages.contains(&place);
+            agreed.opened.contains(&pair) || sends(pair.0) && sends(pair.1)
+        })
+    }
+
+    /// Whether the second of them opens those of the first one.
+    fn opens(&self, pair: Pair) -> bool {
+        self.agreed.get().is_none_or(|agreed| agreed.opened.contains(&pair))
     }
 
     /// Whether any pair of places has.
     pub fn are_some(&self) -> bool {
-        self.pairs.get().is_some_and(|pairs| !pairs.is_empty())
+        self.agreed.get().is_some_and(|agreed| !agreed.opened.is_empty() || agreed.in_messages.len() > 1)
     }
 
-    /// A mailbox for so many bytes from a place with this device to a place of another rank. None if too many are on
-    /// their way, or the device has no room: then the letter goes by way of the host.
+    /// A mailbox for so many bytes that a place gives a place of another rank, for the one of them that has this
+    /// device. None if too many are on their way, or the device has no room: then the letter goes by way of the host.
     pub fn take(self: &Arc<Mailboxes>, device: &DeviceCore, pair: Pair, bytes: usize) -> Option<Mailbox> {
         let bytes = bytes.max(LEAST).checked_next_power_of_two()?;
         let mut own = lock(&self.own);
@@ -166,7 +194,10 @@ impl Mailboxes {
             None if own.iter().filter(|of| fits(of)).count() >= MOST => return None,
             None => {
                 let memory = Memory::new(device.backend(), bytes).ok()?;
-                let exported = memory.export().ok().flatten()?.into();
+                let exported = match self.opens(pair) {
+                    true => Some(memory.export().ok().flatten()?.into()),
+                    false => None,
+                };
                 own.push(Own { pair, memory: Arc::new(memory), exported, is_free: true });
                 own.len() - 1
             }
@@ -207,7 +238,7 @@ impl Mailboxes {
                 memory
             }
         };
-        Ok(Mailbox { memory, number, exported, end: Some(read) })
+        Ok(Mailbox { memory, number, exported: Some(exported), end: Some(read) })
     }
 
     /// This rank ends before others have taken leave: what they may still read stays.
@@ -237,11 +268,11 @@ mod tests {
     #[test]
     fn notes_are_read_as_they_were_written() {
         let boxed = |number: u64, of: &[u8]| Note::Mailbox { number, bytes: 3 << 20, exported: of.into() };
-        let notes = [boxed(0, &[1, 2, 3]), Note::Values, boxed(7, &[9; 64])];
+        let notes = [boxed(0, &[1, 2, 3]), Note::Values, boxed(7, &[9; 64]), Note::Message];
         let bytes = Note::encode(&notes);
-        assert_eq!(Note::decode(&bytes, 3).unwrap(), notes);
-        assert!(Note::decode(&bytes, 2).is_none() && Note::decode(&bytes, 4).is_none());
-        assert!((0..bytes.len()).all(|n| Note::decode(&bytes[..n], 3).is_none()));
+        assert_eq!(Note::decode(&bytes, 4).unwrap(), notes);
+        assert!(Note::decode(&bytes, 3).is_none() && Note::decode(&bytes, 5).is_none());
+        assert!((0..bytes.len()).all(|n| Note::decode(&bytes[..n], 4).is_none()));
         assert_eq!(Note::decode(&[], 0).unwrap(), []);
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bytes::Bytes;
-use super::transport::{Host, Parcel, Transport};
+use super::transport::{Host, Parcel, Target, Transport};
 
 /// A rank for tests. See [`FakeRank::all`].
 #[derive(Clone, Debug)]
@@ -19,6 +19,9 @@ pub struct FakeRank {
     /// Looks that a message takes to be sent, and those that are.
     slow: u64,
     sends: Sends,
+    /// Whether pieces may be on devices, and what those that are due go to.
+    devices: bool,
+    targets: Targets,
     /// Messages with values that it has sent, and their bytes.
     sent: Arc<Mutex<[u64; 2]>>,
 }
@@ -35,6 +38,9 @@ impl std::fmt::Debug for Sends {
         f.debug_list().entries(lock(&self.0).iter().map(|(tag, looks, _)| (tag, looks))).finish()
     }
 }
+
+/// What pieces are received into: of these ranks, with these tags.
+type Targets = Arc<Mutex<Vec<(usize, u64, Target)>>>;
 
 #[derive(Debug, Default)]
 struct Inbox {
@@ -67,6 +73,8 @@ impl FakeRank {
             a_host: ranks.max(1),
             slow: 0,
             sends: Sends::default(),
+            devices: false,
+            targets: Arc::default(),
             sent: Arc::default(),
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(rank as u64),
         };
@@ -82,6 +90,12 @@ impl FakeRank {
     /// As one whose messages take so many looks to be sent, though they are there before.
     pub fn slow_sends(mut self, looks: u64) -> FakeRank {
         self.slow = looks;
+        self
+    }
+
+    /// As one whose messages may be in memory of devices.
+    pub fn with_devices(mut self) -> FakeRank {
+        self.devices = true;
         self
     }
 
@@ -116,9 +130,15 @@ impl Transport for FakeRank {
         Host { first, number, ranks: self.a_host.min(self.all.len() - first) }
     }
 
+    fn takes_devices(&self) -> bool {
+        self.devices
+    }
+
     fn send(&mut self, to: usize, tag: u64, mut parcel: Box<dyn Parcel>) -> Result<(), String> {
         let late = self.late + 1;
-        let letter = Letter { from: self.rank, tag, late: self.roll(late), bytes: parcel.bytes().to_vec() };
+        let there = parcel.on_device().map(|stretch| stretch.read().map_err(|error| error.to_string())).transpose()?;
+        let bytes = there.as_ref().map_or_else(|| parcel.bytes(), Bytes::as_slice).to_vec();
+        let letter = Letter { from: self.rank, tag, late: self.roll(late), bytes };
         if tag > 0 {
             let mut sent = lock(&self.sent);
             *sent = [sent[0] + 1, sent[1] + letter.bytes.len() as u64];
@@ -138,7 +158,22 @@ impl Transport for FakeRank {
             inbox.letters[first].late -= 1;
             return Ok(None);
         }
-        Ok(Some(Bytes::of(&inbox.letters.remove(first).bytes)))
+        let letter = inbox.letters.remove(first);
+        let mut targets = lock(&self.targets);
+        let Some(place) = targets.iter().position(|(from, of, _)| (*from, *of) == (letter.from, tag)) else {
+            return Ok(Some(Bytes::of(&letter.bytes)));
+        };
+        let (.., mut target) = targets.remove(place);
+        match &mut target {
+            Target::Device(stretch) => stretch.write(&letter.bytes).map_err(|error| error.to_string())?,
+            Target::Host(bytes) => *bytes = Bytes::of(&letter.bytes),
+        }
+        Ok(Some(target.into_host()))
+    }
+
+    fn receive_into(&mut self, from: usize, tag: u64, into: Target) -> Result<(), String> {
+        lock(&self.targets).push((from, tag, into));
+        Ok(())
     }
 
     fn under_way(&mut self) -> Result<usize, String> {

@@ -14,7 +14,7 @@ mod transport;
 
 pub use bytes::Bytes;
 pub use fake::FakeRank;
-pub use transport::{Host, Parcel};
+pub use transport::{Host, Parcel, Stretch, Target};
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -53,6 +53,11 @@ impl Slot {
         Slot { lane: self.lane % PAIRS + 2 * PAIRS, ..self }
     }
 
+    /// And values that are on a device.
+    pub fn devices(self) -> Slot {
+        Slot { lane: self.lane % PAIRS + 3 * PAIRS, ..self }
+    }
+
     fn tag(self) -> u64 {
         // 0 is for words.
         1 + self.call * LANES + self.lane % LANES
@@ -65,6 +70,7 @@ pub(crate) struct World {
     rank: usize,
     ranks: usize,
     host: Host,
+    takes_devices: bool,
     /// Calls that concern all ranks so far.
     calls: AtomicU64,
     /// The thread that sends and receives has a core beside the threads that compute.
@@ -118,7 +124,8 @@ impl World {
         let of_post = mailboxes.clone();
         let run = move || match open() {
             Ok(transport) => {
-                let _ = tell.send(Ok((transport.rank(), transport.ranks(), transport.host())));
+                let (ranks, takes_devices) = (transport.ranks(), transport.takes_devices());
+                let _ = tell.send(Ok((transport.rank(), ranks, transport.host(), takes_devices)));
                 Post::new(transport, (commands, of_post), timeout).serve();
             }
             Err(error) => {
@@ -127,13 +134,13 @@ impl World {
         };
         let thread = std::thread::Builder::new().name("tida-ranks".into()).spawn(run);
         let thread = thread.map_err(|e| cannot_start(e.to_string(), "free some threads"))?;
-        let (rank, ranks, host) = opened
+        let (rank, ranks, host, takes_devices) = opened
             .recv()
             .map_err(|_| cannot_start("a panic of its thread", "report this as a bug of tida"))
             .flatten()?;
         let thread = Mutex::new(Some(thread));
         let (calls, has_core) = (AtomicU64::new(0), AtomicBool::new(false));
-        Ok(Arc::new(World { rank, ranks, host, calls, has_core, mailboxes, post, thread }))
+        Ok(Arc::new(World { rank, ranks, host, takes_devices, calls, has_core, mailboxes, post, thread }))
     }
 
     /// Says whether this rank has more cores than threads that compute.
@@ -172,6 +179,11 @@ impl World {
         self.host
     }
 
+    /// Whether messages of this rank may be in memory of its devices.
+    pub fn takes_devices(&self) -> bool {
+        self.takes_devices
+    }
+
     /// Says that this rank makes a call that all ranks make; gives the call's number.
     pub fn call(&self, what: impl Display, recorded: &Location<'_>) -> u64 {
         self.call_beside(what, recorded, Default::default())
@@ -204,13 +216,35 @@ impl World {
     /// Has `deliver` told what a rank gives, in pieces of so many bytes: on the thread that receives.
     pub fn expect_by(
         &self,
-        (from, slot): (usize, Slot),
+        from: (usize, Slot),
         sizes: Vec<Option<usize>>,
         text: String,
         deliver: impl FnOnce(Result<Vec<Bytes>, Error>) + Send + 'static,
     ) {
-        let (since, came, deliver) = (Instant::now(), Vec::new(), Box::new(deliver));
-        let expected = Expected { from, tag: slot.tag(), sizes, text, since, came, deliver };
+        self.await_pieces(from, (sizes, Vec::new()), text, Box::new(deliver));
+    }
+
+    /// The same of pieces that are on a device there, and go to these. What is in the host's memory here is given.
+    pub fn expect_into(
+        &self,
+        from: (usize, Slot),
+        into: Vec<Target>,
+        text: String,
+        deliver: impl FnOnce(Result<Vec<Bytes>, Error>) + Send + 'static,
+    ) {
+        let sizes = into.iter().map(|into| if let Target::Host(bytes) = into { bytes.as_slice().len() } else { 0 });
+        self.await_pieces(from, (sizes.map(Some).collect(), into), text, Box::new(deliver));
+    }
+
+    fn await_pieces(
+        &self,
+        (from, slot): (usize, Slot),
+        (sizes, into): (Vec<Option<usize>>, Vec<Target>),
+        text: String,
+        deliver: post::Deliver,
+    ) {
+        let (since, came) = (Instant::now(), Vec::new());
+        let expected = Expected { from, tag: slot.tag(), sizes, into, text, since, came, deliver };
         if let Err(mpsc::SendError(Command::Expect(expected))) = self.post.send(Command::Expect(expected)) {
             let ended = cannot_start("that the thread of messages has ended", "report this as a bug of tida");
             (expected.deliver)(Err(ended));

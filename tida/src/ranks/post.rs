@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use super::bytes::Bytes;
-use super::transport::{Parcel, Transport};
+use super::transport::{Parcel, Target, Transport};
 use crate::error::{Error, ErrorKind};
 use crate::memory::mailbox::Mailboxes;
 
@@ -44,6 +44,8 @@ pub(super) struct Expected {
     pub tag: u64,
     /// The bytes of each piece, where they are known.
     pub sizes: Vec<Option<usize>>,
+    /// What the pieces go to, if they come from a device.
+    pub into: Vec<Target>,
     /// What for.
     pub text: String,
     pub since: Instant,
@@ -210,13 +212,19 @@ impl Post {
                 self.tell(to, FAILED, &[tag, error.kind().number()], &text)
             }
             Command::Read { of, number } => self.tell(of, READ, &[number], ""),
-            Command::Expect(expected) => {
-                match &self.dead {
-                    Some(error) => (expected.deliver)(Err(error.clone())),
-                    None => self.expected.push(expected),
+            Command::Expect(mut expected) => match &self.dead {
+                Some(error) => {
+                    (expected.deliver)(Err(error.clone()));
+                    Ok(())
                 }
-                Ok(())
-            }
+                None => {
+                    let (from, tag, mut into) = (expected.from, expected.tag, expected.into.drain(..));
+                    let begun = into.try_for_each(|into| self.transport.receive_into(from, tag, into));
+                    drop(into);
+                    self.expected.push(expected);
+                    begun
+                }
+            },
             Command::Leave { said, dies } => {
                 self.left = true;
                 match dies {
@@ -463,8 +471,8 @@ mod tests {
         let timeout = Some(Duration::from_secs(60));
         let mut post = Post::new(Box::new(rank), (commands, Arc::default()), timeout);
         let (text, deliver) = ("fill_ghosts at heat.rs:7".to_owned(), Box::new(|_| {}));
-        let (sizes, came) = (vec![Some(8)], Vec::new());
-        post.expected.push(Expected { from, tag: 9, sizes, text, since: long_ago(), came, deliver });
+        let (sizes, into, came) = (vec![Some(8)], Vec::new(), Vec::new());
+        post.expected.push(Expected { from, tag: 9, sizes, into, text, since: long_ago(), came, deliver });
         post
     }
 

@@ -137,7 +137,7 @@ impl TileAccBuilder {
             // A rank that has no such device ends all.
             Some(world) => {
                 let places = share_among_ranks(world, built, recorded)?;
-                agree_on_mailboxes(world, &places, self.on.apart, recorded)?;
+                agree_on_mailboxes(world, &places, (self.on.apart, !self.on.unopened), recorded)?;
                 places
             }
             None => share(built?),

@@ -10,7 +10,7 @@ use super::TileAccBuilder;
 use crate::backend::{COPIES, Memory, has_cores};
 use crate::device::core::DeviceCore;
 use crate::error::{Error, ErrorKind};
-use crate::memory::mailbox::LEAST;
+use crate::memory::mailbox::{Agreed, LEAST};
 use crate::ranks::{Bytes, FakeRank, World};
 
 /// Whether a program runs on several ranks: see [`TileAccBuilder::ranks`].
@@ -167,6 +167,15 @@ pub(super) fn share_among_ranks(
         let Some(identity) = device.backend().identity() else { continue };
         let (free, sharing) = free_there(&all, world.host().first, &identity);
         device.share(free, sharing);
+        let own = places.iter().filter_map(|place| place.core().device.as_ref()?.backend().identity());
+        let others = sharing as usize > own.filter(|of| *of == identity).count();
+        if others && device.backend().is_had_in_turns() && world.host().number == 0 {
+            tracing::warn!(
+                device = %device.backend().facts().name,
+                "ranks share a GPU, and have it one after the other: NVIDIA's MPS (`nvidia-cuda-mps-control -d`, before \
+                 the program starts) lets them have it at once"
+            );
+        }
     }
     Ok(places)
 }
@@ -181,15 +190,16 @@ fn free_there(all: &str, host: usize, identity: &str) -> (u64, u64) {
     all.lines().filter_map(of).fold((u64::MAX, 0), |(least, places), free| (least.min(free), places + 1))
 }
 
-/// Finds out which places give places of other ranks of their host what they do in mailboxes: each device has one to
-/// try, of which all others that reach it read what is there. Not where places are to be `apart`. All ranks know then.
+/// Finds out which places give places of other ranks what they do in mailboxes. Of ranks of one host each device has one
+/// to try, of which all others that reach it read what is there; unless none is to be `opened`. For others MPI is asked
+/// whether it takes memory of devices. Not where places are to be `apart`. All ranks know then.
 ///
 /// # Errors
 /// A rank that runs another program.
 pub(super) fn agree_on_mailboxes(
     world: &World,
     places: &[TileAcc],
-    apart: bool,
+    (apart, opened): (bool, bool),
     recorded: &'static Location<'static>,
 ) -> Result<(), Error> {
     let about = ("the mailboxes of an accelerator", recorded);
@@ -202,19 +212,28 @@ pub(super) fn agree_on_mailboxes(
         tries.push(memory);
         Some(format!("{} {place} {exported}\n", world.host().first))
     };
-    let own = if apart { String::new() } else { devices().filter_map(&mut line).collect() };
+    let opened = opened && !apart;
+    let own = if opened { devices().filter_map(&mut line).collect() } else { String::new() };
     let all = told(world, world.call(about.0, recorded), Ok(own), about)?.concat();
     let mut found = String::new();
-    for trial in all.lines().filter_map(Trial::of).filter(|trial| trial.host == world.host().first && !apart) {
+    for trial in all.lines().filter_map(Trial::of).filter(|trial| trial.host == world.host().first && opened) {
         let others = devices().filter(|_| trial.place / places.len() != world.rank());
         for (to, device) in others.filter(|(_, device)| trial.is_read_by(device)) {
             let _ = writeln!(found, "{} {to}", trial.place);
             tracing::debug!(from = trial.place, to, device = %device.backend().facts().name, "mailboxes between ranks");
         }
     }
-    let pairs = told(world, world.next(), Ok(found), about)?.concat();
+    for (place, device) in devices().filter(|_| world.takes_devices() && !apart) {
+        // One that has addresses.
+        if Memory::new(device.backend(), 1).is_ok_and(|memory| device.backend().address(&memory).is_some()) {
+            let _ = writeln!(found, "{place}");
+            tracing::debug!(place, device = %device.backend().facts().name, "MPI takes memory of this device");
+        }
+    }
+    let all = told(world, world.next(), Ok(found), about)?.concat();
     let pair = |line: &str| line.split_once(' ').and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
-    world.mailboxes().agree(pairs.lines().filter_map(pair).collect());
+    let opened = all.lines().filter_map(pair).collect();
+    world.mailboxes().agree(Agreed { opened, in_messages: all.lines().filter_map(|line| line.parse().ok()).collect() });
     if world.mailboxes().are_some() && !has_cores() {
         tracing::warn!(
             rank = world.rank(),

@@ -39,6 +39,8 @@ pub(super) struct On {
     pub devices: Option<Vec<String>>,
     /// What they give one another goes by way of the host's memory.
     pub apart: bool,
+    /// No rank opens memory of another one.
+    pub unopened: bool,
     pub choice: Choice,
     pub ranks: Option<Ranks>,
     pub fake_ranks: Option<FakeRank>,

@@ -1,8 +1,8 @@
 //! Strips between ranks: messages that are sent once they are made, and wait for who takes them once they are there.
 //!
 //! Where a pair of places has mailboxes, three things are sent: a note as soon as the planes are packed, with the
-//! letters that are in no mailbox; how the node ended that gave them, once that is known; and, the other way, that the
-//! mailboxes were read.
+//! letters that are in no mailbox, and what is in mailboxes that the other rank does not open; how the node ended that
+//! gave them, once that is known; and, the other way, that the mailboxes were read.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use crate::memory::ghosts::borders::StripFault;
 use crate::memory::mailbox::{Mailbox, Note, Pair};
 use crate::memory::node::{Node, Work};
 use crate::memory::transport::{Letter, Message};
-use crate::ranks::{Bytes, Parcel, Slot, World};
+use crate::ranks::{Bytes, Parcel, Slot, Stretch, Target, World};
 use crate::record::driver::Core;
 use crate::record::strips::TRACED;
 
@@ -52,6 +52,28 @@ impl Parcel for Posted {
 impl Drop for Posted {
     fn drop(&mut self) {
         self.letter.take().into_iter().for_each(Letter::end);
+    }
+}
+
+/// A letter that goes to another rank from the mailbox that it lies in, which is free again once it is sent.
+struct Mailed {
+    stretch: Stretch,
+    _mailbox: Mailbox,
+}
+
+impl Mailed {
+    fn new(mailbox: Mailbox, bytes: usize) -> Mailed {
+        Mailed { stretch: Stretch::new(mailbox.memory.clone(), bytes), _mailbox: mailbox }
+    }
+}
+
+impl Parcel for Mailed {
+    fn bytes(&mut self) -> &[u8] {
+        &[]
+    }
+
+    fn on_device(&self) -> Option<&Stretch> {
+        Some(&self.stretch)
     }
 }
 
@@ -190,9 +212,12 @@ impl Message for Given {
             _ => Note::Values,
         });
         let note = Bytes::of(&Note::encode(&notes.collect::<Vec<_>>()));
-        let mut pieces: Vec<Box<dyn Parcel>> = Vec::new();
+        let (mut pieces, mut mailed): (Vec<Box<dyn Parcel>>, Vec<Box<dyn Parcel>>) = Default::default();
         for (letter, bytes) in letters.into_iter().zip(&self.sizes) {
             match letter {
+                Letter::Mailbox(mailbox) if mailbox.note() == Note::Message => {
+                    mailed.push(Box::new(Mailed::new(mailbox, *bytes)));
+                }
                 Letter::Mailbox(mailbox) if self.early => drop(mailbox),
                 Letter::Mailbox(mailbox) => mailbox.sent(),
                 here => pieces.push(Box::new(Posted { letter: Some(here), bytes: *bytes, _sent: None })),
@@ -202,6 +227,7 @@ impl Message for Given {
         self.is_told.store(true, Ordering::Release);
         world.send(*to, *slot, vec![Box::new(note)]);
         world.send(*to, slot.values(), pieces);
+        world.send(*to, slot.devices(), mailed);
         Ok(())
     }
 
@@ -231,6 +257,8 @@ struct Coming {
 /// A letter that is here.
 enum Came {
     Values(Vec<u128>),
+    /// In a mailbox of this rank.
+    Here(Mailbox),
     /// In a mailbox of this number of the other rank, which has so many bytes.
     Mailbox {
         number: u64,
@@ -280,19 +308,57 @@ impl Coming {
                 let error = Error::new(ErrorKind::Ranks, "take ghosts from another rank", found, advice);
                 return coming.core.arrived(&coming.node, Err(error));
             };
-            let by_themselves = notes.iter().zip(&coming.sizes).filter(|(note, _)| **note == Note::Values);
-            let sizes: Vec<Option<usize>> = by_themselves.map(|(_, bytes)| Some(*bytes)).collect();
+            let sizes_of = |kind: Note| {
+                let of_kind = notes.iter().zip(&coming.sizes).filter(move |(note, _)| **note == kind);
+                of_kind.map(|(_, bytes)| *bytes)
+            };
+            let sizes: Vec<Option<usize>> = sizes_of(Note::Values).map(Some).collect();
+            let mailed = sizes_of(Note::Message).map(|bytes| (coming.room_for(bytes), bytes)).collect();
             match sizes.is_empty() {
-                true => coming.is_here(notes, Vec::new()),
-                false => coming.expect(slot.values(), sizes, |coming, pieces| coming.is_here(notes, pieces)),
+                true => coming.wait_for_mailed(notes, Vec::new(), mailed),
+                false => coming.expect(slot.values(), sizes, |coming, pieces| {
+                    coming.wait_for_mailed(notes, pieces, mailed);
+                }),
             }
         });
     }
 
-    fn is_here(self: Arc<Coming>, notes: Vec<Note>, pieces: Vec<Bytes>) {
-        let mut pieces = pieces.into_iter();
+    /// A mailbox on the device here for so many bytes of one that is not opened; none if there is no room.
+    fn room_for(&self, bytes: usize) -> Option<Mailbox> {
+        self.world.mailboxes().take(self.core.device.as_ref()?, self.pair, bytes)
+    }
+
+    /// Waits for what was in mailboxes of the other rank: it comes into mailboxes here, or into the host's memory.
+    fn wait_for_mailed(self: Arc<Coming>, notes: Vec<Note>, pieces: Vec<Bytes>, mailed: Vec<(Option<Mailbox>, usize)>) {
+        if mailed.is_empty() {
+            return self.is_here(notes, pieces, Vec::new());
+        }
+        let target = |(mailbox, bytes): &(Option<Mailbox>, usize)| match mailbox {
+            Some(mailbox) => Target::Device(Stretch::new(mailbox.memory.clone(), *bytes)),
+            None => Target::Host(Bytes::new(*bytes)),
+        };
+        let (from, into) = ((self.from, self.slot.devices()), mailed.iter().map(target).collect());
+        let text = format!("fill_ghosts at {}", self.recorded);
+        self.world.clone().expect_into(from, into, text, move |came| match came {
+            Ok(came) => {
+                tracing::trace!(target: TRACED, "what was in mailboxes is here");
+                let letter = |(mailbox, bytes): (Option<Mailbox>, Bytes)| match mailbox {
+                    Some(mailbox) => Came::Here(mailbox),
+                    None => Came::Values(bytes.into_words()),
+                };
+                let mailed = mailed.into_iter().map(|(mailbox, _)| mailbox).zip(came).map(letter).collect();
+                self.is_here(notes, pieces, mailed);
+            }
+            Err(error) => self.core.arrived(&self.node, Err(error)),
+        });
+    }
+
+    fn is_here(self: Arc<Coming>, notes: Vec<Note>, pieces: Vec<Bytes>, mailed: Vec<Came>) {
+        let (mut pieces, mut mailed) = (pieces.into_iter(), mailed.into_iter());
+        let mut values = || Came::Values(pieces.next().unwrap_or_default().into_words());
         let letter = |note: Note| match note {
-            Note::Values => Came::Values(pieces.next().unwrap_or_default().into_words()),
+            Note::Values => values(),
+            Note::Message => mailed.next().unwrap_or_else(|| Came::Values(Vec::new())),
             Note::Mailbox { number, bytes, exported } => {
                 let reads = Reads { world: self.world.clone(), from: self.from, number };
                 Came::Mailbox { number, bytes, exported, reads }
@@ -315,6 +381,7 @@ impl Coming {
     fn open(&self, came: Came) -> Result<Letter, Error> {
         let (number, bytes, exported, reads) = match came {
             Came::Values(values) => return Ok(Letter::Values(values)),
+            Came::Here(mailbox) => return Ok(Letter::Mailbox(mailbox)),
             Came::Mailbox { number, bytes, exported, reads } => (number, bytes, exported, reads),
         };
         let Some(device) = &self.core.device else {

@@ -262,6 +262,12 @@ impl Backend for Cuda {
         Some(probe::identity_of(self.context.driver, self.context.device))
     }
 
+    fn is_had_in_turns(&self) -> bool {
+        let mps = |driver: &Driver| driver.attribute(self.context.device, sys::CU_DEVICE_ATTRIBUTE_MPS_ENABLED);
+        // Older drivers do not know of it.
+        self.context.enter().is_ok_and(|driver| mps(driver).is_ok_and(|mps| mps == 0))
+    }
+
     fn free_memory(&self) -> Option<u64> {
         self.context.free_memory().ok().map(|free| free as u64)
     }
@@ -287,6 +293,10 @@ impl Backend for Cuda {
     unsafe fn let_go(&self, raw: u64) {
         // SAFETY: the caller's promise.
         unsafe { self.context.let_go(raw) }
+    }
+
+    fn address(&self, memory: &Memory) -> Option<u64> {
+        Some(memory.raw)
     }
 
     unsafe fn pin(&self, base: *mut u8, bytes: usize) -> bool {

@@ -211,6 +211,10 @@ impl Backend for Sim {
         self.shared.pool.let_go(raw);
     }
 
+    fn address(&self, memory: &Memory) -> Option<u64> {
+        (!self.is_null()).then(|| memory.raw())
+    }
+
     unsafe fn pin(&self, _base: *mut u8, _bytes: usize) -> bool {
         true
     }

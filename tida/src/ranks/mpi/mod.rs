@@ -6,14 +6,14 @@ mod sys;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use self::sys::{ANY_TAG, FUNNELED, Handle, Mpi, Status};
 use super::bytes::Bytes;
 use super::cannot_start;
-use super::transport::{Host, Parcel, Transport};
+use super::transport::{Host, Parcel, Stretch, Target, Transport};
 use crate::error::Error;
 use crate::variables::text_of;
 
@@ -55,17 +55,29 @@ struct Receiving {
     into: Bytes,
 }
 
+/// A receive of a piece that is on a device of another rank: begun before it is there, so that MPI puts it where it
+/// goes to.
+struct Posted {
+    from: c_int,
+    tag: c_int,
+    request: Handle,
+    into: Target,
+}
+
 /// MPI, between its start and its end.
 pub(super) struct OverMpi {
     mpi: Mpi,
     rank: usize,
     ranks: usize,
     host: Host,
+    /// All ranks, for pieces that are on devices.
+    devices: Handle,
     /// Tags from 0 to here.
     most: u64,
     sends: Vec<(Handle, Box<dyn Parcel>)>,
     /// What comes, in the order in which it was found.
     receives: Vec<Receiving>,
+    posted: Vec<Posted>,
     /// What has come, by rank and tag.
     inbox: HashMap<(c_int, c_int), VecDeque<Bytes>>,
 }
@@ -92,19 +104,21 @@ pub(super) fn open() -> Result<OverMpi, Error> {
 }
 
 impl OverMpi {
-    fn start(mpi: Mpi, name: &str) -> Result<OverMpi, Error> {
+    fn start(mut mpi: Mpi, name: &str) -> Result<OverMpi, Error> {
         let failed = |found: String| cannot_start(format!("{found} ({name})"), "see what MPI says");
         let (world, mut provided) = (mpi.constants.world, 0);
         let none = std::ptr::null_mut();
         // SAFETY: it has not been started (`check`); the arguments may be missing; this thread makes all calls.
         let code = unsafe { (mpi.MPI_Init_thread)(none, std::ptr::null_mut(), FUNNELED, &mut provided) };
         said(&mpi, "MPI_Init_thread", code).map_err(failed)?;
+        mpi.ask_for_devices();
         let (mut rank, mut ranks, mut near, mut on_host, mut number) = (0, 0, 0, 1, 0);
         let (mut most, mut known): (*const c_int, c_int) = (std::ptr::null(), 0);
-        let (of, mut first): (_, c_int) = (mpi.constants, 0);
+        let (of, mut first, mut devices): (_, c_int, Handle) = (mpi.constants, 0, 0);
         // SAFETY: MPI has started; the places for the answers are valid.
         let most = unsafe {
             said(&mpi, "MPI_Comm_set_errhandler", (mpi.MPI_Comm_set_errhandler)(world, of.errors_return))
+                .and_then(|()| said(&mpi, "MPI_Comm_dup", (mpi.MPI_Comm_dup)(world, &mut devices)))
                 .and_then(|()| said(&mpi, "MPI_Comm_rank", (mpi.MPI_Comm_rank)(world, &mut rank)))
                 .and_then(|()| said(&mpi, "MPI_Comm_size", (mpi.MPI_Comm_size)(world, &mut ranks)))
                 .and_then(|()| {
@@ -136,8 +150,8 @@ impl OverMpi {
         }
         let [rank, ranks, on_host, number, first] = [rank, ranks, on_host, number, first].map(|n| n.max(0) as usize);
         let host = Host { first, number, ranks: on_host };
-        let (sends, receives, inbox) = Default::default();
-        Ok(OverMpi { mpi, rank, ranks, host, most: most as u64, sends, receives, inbox })
+        let (sends, receives, posted, inbox) = Default::default();
+        Ok(OverMpi { mpi, rank, ranks, host, devices, most: most as u64, sends, receives, posted, inbox })
     }
 
     fn said(&self, call: &str, code: c_int) -> Result<(), String> {
@@ -159,13 +173,37 @@ impl OverMpi {
             let key = |of: &Receiving| (of.from, of.tag);
             let is_next = self.receives[..n].iter().all(|before| key(before) != key(&self.receives[n]));
             let mut request = self.receives[n].request;
-            if is_next && self.has_ended(&mut request)? {
+            if is_next && self.has_ended(&mut request)?.is_some() {
                 let Receiving { from, tag, into, .. } = self.receives.remove(n);
                 self.inbox.entry((from, tag)).or_default().push_back(into);
             } else {
                 self.receives[n].request = request;
                 n += 1;
             }
+        }
+        self.look_for_posted()
+    }
+
+    /// The same of pieces that come from devices.
+    fn look_for_posted(&mut self) -> Result<(), String> {
+        let mut n = 0;
+        while n < self.posted.len() {
+            let mut request = self.posted[n].request;
+            let Some(status) = self.has_ended(&mut request)? else {
+                self.posted[n].request = request;
+                n += 1;
+                continue;
+            };
+            let Posted { from, tag, into, .. } = self.posted.remove(n);
+            let mut count = 0;
+            // SAFETY: the status is that of the message.
+            let code = unsafe { (self.mpi.MPI_Get_count)(&status, self.mpi.constants.byte, &mut count) };
+            self.said("MPI_Get_count", code)?;
+            if count.max(0) as usize != into.bytes() {
+                let wanted = into.bytes();
+                return Err(format!("{count} bytes from a device of rank {from}, where {wanted} are taken"));
+            }
+            self.inbox.entry((from, tag)).or_default().push_back(into.into_host());
         }
         Ok(())
     }
@@ -193,13 +231,13 @@ impl OverMpi {
         Ok(Some(Receiving { from, tag, request, into }))
     }
 
-    /// Whether a request has ended.
-    fn has_ended(&self, request: &mut Handle) -> Result<bool, String> {
+    /// How a request has ended, if it has.
+    fn has_ended(&self, request: &mut Handle) -> Result<Option<Status>, String> {
         let (mut flag, mut status): (c_int, Status) = (0, Status::default());
         // SAFETY: the request is one that has begun, and the places for the answers are valid.
         let code = unsafe { (self.mpi.MPI_Test)(request, &mut flag, &mut status) };
         self.said("MPI_Test", code)?;
-        Ok(flag != 0)
+        Ok((flag != 0).then_some(status))
     }
 }
 
@@ -217,6 +255,19 @@ fn said(mpi: &Mpi, call: &str, code: c_int) -> Result<(), String> {
     Err(if known == 0 { format!("{text} ({call})") } else { format!("result {code} of {call}") })
 }
 
+/// So many bytes, for MPI.
+fn count(bytes: usize) -> Result<c_int, String> {
+    let most = |_| format!("a message of {bytes} bytes, where MPI takes 2 GiB at most: read smaller boxes");
+    c_int::try_from(bytes).map_err(most)
+}
+
+/// Where MPI finds memory of a device.
+fn address(of: &Stretch) -> Result<*mut c_void, String> {
+    let address = of.address().ok_or("a message in memory of a device that has no addresses")?;
+    // Of no object of this program: only MPI and the driver use it.
+    Ok(std::ptr::without_provenance_mut(address as usize))
+}
+
 impl Transport for OverMpi {
     fn rank(&self) -> usize {
         self.rank
@@ -230,18 +281,23 @@ impl Transport for OverMpi {
         self.host
     }
 
+    fn takes_devices(&self) -> bool {
+        self.mpi.takes_devices
+    }
+
     fn send(&mut self, to: usize, tag: u64, mut parcel: Box<dyn Parcel>) -> Result<(), String> {
         let (of, tag, mut request) = (self.mpi.constants, self.tag(tag), 0);
-        let bytes = parcel.bytes();
-        let Ok(count) = c_int::try_from(bytes.len()) else {
-            return Err(format!(
-                "a message of {} bytes, where MPI takes 2 GiB at most: read smaller boxes",
-                bytes.len()
-            ));
+        let (start, bytes, all) = match parcel.on_device() {
+            Some(stretch) => (address(stretch)?.cast_const(), stretch.bytes(), self.devices),
+            None => {
+                let bytes = parcel.bytes();
+                (bytes.as_ptr().cast(), bytes.len(), of.world)
+            }
         };
-        let start = bytes.as_ptr().cast();
-        // SAFETY: the memory stays as it is until the request has ended: the parcel is kept until then.
-        let code = unsafe { (self.mpi.MPI_Isend)(start, count, of.byte, to as c_int, tag, of.world, &mut request) };
+        let count = count(bytes)?;
+        // SAFETY: the memory stays as it is until the request has ended: the parcel is kept until then. This library
+        // takes memory of devices, if it is such.
+        let code = unsafe { (self.mpi.MPI_Isend)(start, count, of.byte, to as c_int, tag, all, &mut request) };
         self.said("MPI_Isend", code)?;
         self.sends.push((request, parcel));
         Ok(())
@@ -265,11 +321,25 @@ impl Transport for OverMpi {
         Ok(piece)
     }
 
+    fn receive_into(&mut self, from: usize, tag: u64, mut into: Target) -> Result<(), String> {
+        let (of, tag, mut request) = (self.mpi.constants, self.tag(tag), 0);
+        let (from, count) = (from as c_int, count(into.bytes())?);
+        let start = match &mut into {
+            Target::Device(stretch) => address(stretch)?,
+            Target::Host(bytes) => bytes.start().cast(),
+        };
+        // SAFETY: there is room for so many bytes, which is kept until the request has ended. As in `send`.
+        let code = unsafe { (self.mpi.MPI_Irecv)(start, count, of.byte, from, tag, self.devices, &mut request) };
+        self.said("MPI_Irecv", code)?;
+        self.posted.push(Posted { from, tag, request, into });
+        Ok(())
+    }
+
     fn under_way(&mut self) -> Result<usize, String> {
         let mut n = 0;
         while n < self.sends.len() {
             let mut request = self.sends[n].0;
-            if self.has_ended(&mut request)? {
+            if self.has_ended(&mut request)?.is_some() {
                 drop(self.sends.swap_remove(n));
             } else {
                 self.sends[n].0 = request;

@@ -28,7 +28,9 @@ macro_rules! functions {
         pub(super) struct Mpi {
             $(pub $name: unsafe extern "C" fn($($ty),*) -> c_int,)*
             pub constants: Constants,
-            _library: Library,
+            /// It takes addresses of CUDA's memory, as it says itself.
+            pub takes_devices: bool,
+            library: Library,
         }
 
         impl Mpi {
@@ -46,10 +48,21 @@ macro_rules! functions {
                     let $name = *$name.map_err(|e| e.to_string())?;
                 )*
                 let constants = Constants::of(&library)?;
-                Ok(Mpi { $($name,)* constants, _library: library })
+                Ok(Mpi { $($name,)* constants, takes_devices: false, library })
             }
         }
     };
+}
+
+impl Mpi {
+    /// Asks the library, which has started, whether it takes addresses of CUDA's memory. One that has no such question
+    /// does not.
+    pub fn ask_for_devices(&mut self) {
+        // SAFETY: so Open MPI and MPICH declare it, if they have it.
+        let query = unsafe { self.library.get::<unsafe extern "C" fn() -> c_int>(b"MPIX_Query_cuda_support") };
+        // SAFETY: it only answers.
+        self.takes_devices = query.is_ok_and(|query| unsafe { query() } == 1);
+    }
 }
 
 functions! {
@@ -60,9 +73,11 @@ functions! {
     MPI_Comm_size(Handle, *mut c_int);
     MPI_Comm_set_errhandler(Handle, Handle);
     MPI_Comm_get_attr(Handle, c_int, *mut c_void, *mut c_int);
+    MPI_Comm_dup(Handle, *mut Handle);
     MPI_Comm_split_type(Handle, c_int, c_int, Handle, *mut Handle);
     MPI_Bcast(*mut c_void, c_int, Handle, c_int, Handle);
     MPI_Isend(*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
+    MPI_Irecv(*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
     MPI_Improbe(c_int, c_int, Handle, *mut c_int, *mut Handle, *mut Status);
     MPI_Imrecv(*mut c_void, c_int, Handle, *mut Handle, *mut Handle);
     MPI_Get_count(*const Status, Handle, *mut c_int);
