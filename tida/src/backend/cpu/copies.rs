@@ -87,19 +87,24 @@ pub(crate) unsafe fn copy_box(kind: &Kind, copy: &BoxCopy, memories: Memories) {
 }
 
 /// Calls `f` for each line of the box with where it starts in each place, the steps along it and its length: for its
-/// rows, or where these are short the lines along the axis before.
-fn lines<const N: usize>(extent: &[u64; 4], places: [&Place; N], mut f: impl FnMut([usize; N], [usize; N], usize)) {
+/// rows, or where these are short the lines along the axis before. (Compiled once: copies of each type call it.)
+fn lines(extent: &[u64; 4], places: [&Place; 3], f: &mut dyn FnMut([usize; 3], [usize; 3], usize)) {
     let across = extent[3] < SHORT_ROW && extent[2] > extent[3];
     let (axis, others) = if across { (2, [0, 1, 3]) } else { (3, [0, 1, 2]) };
-    let [outer, middle, inner] = others.map(|axis| (extent[axis], places.map(|place| place.steps[axis])));
     let (steps, length) = (places.map(|place| place.steps[axis] as usize), extent[axis] as usize);
-    let onwards = |at: [u64; N], by: [u64; N], n: u64| std::array::from_fn(|p| at[p] + n * by[p]);
+    let onwards = |at: [u64; 3], axis: usize, n: u64| {
+        let mut there = at;
+        for (at, place) in there.iter_mut().zip(places) {
+            *at += n * place.steps[axis];
+        }
+        there
+    };
     let first = places.map(|place| place.first);
-    for a in 0..outer.0 {
-        for b in 0..middle.0 {
-            let at = onwards(onwards(first, outer.1, a), middle.1, b);
-            for c in 0..inner.0 {
-                f(onwards(at, inner.1, c).map(|at| at as usize), steps, length);
+    for a in 0..extent[others[0]] {
+        for b in 0..extent[others[1]] {
+            let at = onwards(onwards(first, others[0], a), others[1], b);
+            for c in 0..extent[others[2]] {
+                f(onwards(at, others[2], c).map(|at| at as usize), steps, length);
             }
         }
     }
@@ -133,24 +138,28 @@ unsafe fn set<S: Number>(copy: &BoxCopy, memories: Memories, negated: impl Fn(S)
     let (to, [near_in, far_in]) = (memories.to.cast::<S>(), memories.from.map(|from| from.cast::<S>()));
     let (to, near_in, far_in) = (|at| to.wrapping_add(at), |at| near_in.wrapping_add(at), |at| far_in.wrapping_add(at));
     // SAFETY, of all below: lines have n cells inside their memories, and what is set is not its own source.
+    // (Places that a copy has not are those of what is set.)
+    let to_place = &copy.to;
     match &copy.from {
-        From::Box(source) => lines(&copy.extent, [&copy.to, source], |[at, from], steps, n| {
+        From::Box(source) => lines(&copy.extent, [to_place, source, to_place], &mut |[at, from, _], steps, n| {
             let (to, from) = (to(at), near_in(from));
             // SAFETY: as said.
             unsafe {
                 match steps {
-                    [1, 1] => std::ptr::copy_nonoverlapping(from, to, n),
-                    [step, stride] => (0..n).for_each(|i| to.add(i * step).write(from.add(i * stride).read())),
+                    [1, 1, _] => std::ptr::copy_nonoverlapping(from, to, n),
+                    [step, stride, _] => (0..n).for_each(|i| to.add(i * step).write(from.add(i * stride).read())),
                 }
             }
         }),
-        From::Negated(source) => lines(&copy.extent, [&copy.to, source], |[at, from], [step, stride], n| {
-            let (to, from) = (to(at), near_in(from));
-            // SAFETY: as said.
-            (0..n).for_each(|i| unsafe { to.add(i * step).write(negated(from.add(i * stride).read())) });
-        }),
+        From::Negated(source) => {
+            lines(&copy.extent, [to_place, source, to_place], &mut |[at, from, _], [step, stride, _], n| {
+                let (to, from) = (to(at), near_in(from));
+                // SAFETY: as said.
+                (0..n).for_each(|i| unsafe { to.add(i * step).write(negated(from.add(i * stride).read())) });
+            });
+        }
         From::Line { near, far, distance } => {
-            lines(&copy.extent, [&copy.to, near, far], |[at, near, far], [step, stride, pace], n| {
+            lines(&copy.extent, [to_place, near, far], &mut |[at, near, far], [step, stride, pace], n| {
                 let (to, near, far) = (to(at), near_in(near), far_in(far));
                 // SAFETY: as said.
                 let value = |i| unsafe { line(near.add(i * stride).read(), far.add(i * pace).read(), *distance) };
@@ -158,10 +167,12 @@ unsafe fn set<S: Number>(copy: &BoxCopy, memories: Memories, negated: impl Fn(S)
                 (0..n).for_each(|i| unsafe { to.add(i * step).write(value(i)) });
             });
         }
-        From::Constant(bits) => lines(&copy.extent, [&copy.to], |[at], [step], n| {
-            let to = to(at);
-            // SAFETY: as said.
-            (0..n).for_each(|i| unsafe { to.add(i * step).write(S::of_bits(*bits)) });
-        }),
+        From::Constant(bits) => {
+            lines(&copy.extent, [to_place; 3], &mut |[at, ..], [step, ..], n| {
+                let to = to(at);
+                // SAFETY: as said.
+                (0..n).for_each(|i| unsafe { to.add(i * step).write(S::of_bits(*bits)) });
+            });
+        }
     }
 }
