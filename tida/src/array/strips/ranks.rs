@@ -212,7 +212,8 @@ impl Message for Given {
             _ => Note::Values,
         });
         let note = Bytes::of(&Note::encode(&notes.collect::<Vec<_>>()));
-        let (mut pieces, mut mailed): (Vec<Box<dyn Parcel>>, Vec<Box<dyn Parcel>>) = Default::default();
+        let mut pieces: Vec<Box<dyn Parcel>> = Vec::new();
+        let mut mailed: Vec<Box<dyn Parcel>> = Vec::new();
         for (letter, bytes) in letters.into_iter().zip(&self.sizes) {
             match letter {
                 Letter::Mailbox(mailbox) if mailbox.note() == Note::Message => {

@@ -61,7 +61,13 @@ impl Mpi {
         // SAFETY: so Open MPI and MPICH declare it, if they have it.
         let query = unsafe { self.library.get::<unsafe extern "C" fn() -> c_int>(b"MPIX_Query_cuda_support") };
         // SAFETY: it only answers.
-        self.takes_devices = query.is_ok_and(|query| unsafe { query() } == 1);
+        let is_built_so = query.is_ok_and(|query| unsafe { query() } == 1);
+        // Open MPI 4 answers how it was built. Whether that was switched off it has in a `bool` of C.
+        // SAFETY: only the address is taken.
+        let switch = unsafe { self.library.get::<*const u8>(b"opal_cuda_support") };
+        let switch = switch.ok().map(|symbol| symbol.into_raw().cast_const().cast::<u8>());
+        // SAFETY: a byte of the library, which has set it and changes it no more.
+        self.takes_devices = is_built_so && switch.is_none_or(|switch| unsafe { *switch } != 0);
     }
 }
 
