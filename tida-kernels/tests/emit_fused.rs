@@ -3,7 +3,7 @@
 mod emit_support;
 
 use emit_support::compare::{contents, same};
-use emit_support::faces::{around, each, face};
+use emit_support::faces::{around, by_itself, each, face, one_step};
 use emit_support::host::{Grid, Grids, Launch, Rng, plan, source};
 use emit_support::samples::{F32, F64, I32, V3, bind, in_format, typed};
 use emit_support::{nvrtc, pocl, samples};
@@ -12,7 +12,7 @@ use tida_kernels::codec::Format;
 use tida_kernels::element::{ElementType, ScalarType};
 use tida_kernels::emit::Param;
 use tida_kernels::interp::{Memory, run_box};
-use tida_kernels::ir::{Access, Beside, GhostKernel, Kernel, Type, cycle, with_ghosts};
+use tida_kernels::ir::{Access, Beside, GhostKernel, Kernel, Type, cycle, with_ghosts, with_ghosts_alone};
 use tida_kernels::plan::auto::{Latency, Machine};
 use tida_kernels::plan::fuse::{
     Asked, Face, Faces, Fused, Parts, Steps, Target, choose, fusible, single, worth_a_trial,
@@ -144,34 +144,6 @@ fn captured(kernel: &Kernel, case: &Case, step: u8) -> Vec<Value> {
         values[one - 1] = Value::I32((step % fused.kernels).into());
     }
     values
-}
-
-/// A step of each cell of a box; of a kernel that computes ghosts each cell is told which of them it reads.
-fn one_step(
-    (kernel, fused): (&Kernel, &Fused),
-    values: &[Value],
-    (lo, hi): (&[i64], &[i64]),
-    grids: &mut Grids,
-    label: &str,
-) {
-    let mut run = |values: &[Value], lo: &[i64], hi: &[i64]| {
-        let (_, fault) = run_box(kernel, values, lo, hi, grids, 1_000_000).unwrap();
-        assert!(fault.is_none(), "{label}");
-    };
-    let beyond = fused.beyond(kernel.rank);
-    if beyond.is_empty() {
-        return run(values, lo, hi);
-    }
-    let first = values.len() - beyond.len();
-    each(lo, hi, |at| {
-        let mut values = values.to_vec();
-        for (value, (axis, side, by)) in values[first..].iter_mut().zip(&beyond) {
-            let is = if *side == 0 { at[*axis] - by < lo[*axis] } else { at[*axis] + by >= hi[*axis] };
-            *value = Value::from_bits(ScalarType::Bool, is.into());
-        }
-        let next: Vec<i64> = at.iter().map(|n| n + 1).collect();
-        run(&values, at, &next);
-    });
 }
 
 /// The launch leaves what the interpreter leaves, step by step.
@@ -607,6 +579,7 @@ fn ghosts_that_kernels_set_are_computed() {
         };
         let ghosts: Vec<GhostKernel<'_>> = (0..kernels.len()).map(of).collect();
         let made = with_ghosts(&plain, &steps, &ghosts, &case_of.others()).unwrap();
+        let alone = with_ghosts_alone(&plain, &steps, &ghosts, &case_of.others());
         let label = format!("{:?} far {far} {element}", case_of.sides);
         let computes = case_of.set.iter().map(|(axis, high)| 1 << (2 * axis + usize::from(*high))).sum();
         let steps = Steps { computes, ..fusible(&made, &analyse(&made)).unwrap() };
@@ -636,6 +609,15 @@ fn ghosts_that_kernels_set_are_computed() {
                 assert!(same(a, b), "{label}\nat {at:?}, {part}: {b:?}, not {a:?}\n{made}");
             }
         });
+        // The same by itself, in memory that has no such ghosts.
+        let one_axis = case_of.set.iter().all(|(axis, _)| *axis == case_of.set[0].0);
+        assert_eq!(alone.is_some(), one_axis, "{label}");
+        if let Some(alone) = &alone {
+            let boxes = vec![(lo.clone(), hi.clone())];
+            let mut launch = Launch { captures: captured.clone(), boxes, ..case.launch.clone() };
+            case_of.fill(&[], &[], &mut launch.grids, (&lo, &hi));
+            by_itself((alone, &fused), &launch, &other, &label);
+        }
         // Several, on a device.
         case.plan.block = if rank == 2 { [9, 1, 1] } else { [14, 6, 1] };
         for block in [case.plan.block, if rank == 2 { [64, 1, 1] } else { [32, 8, 1] }] {

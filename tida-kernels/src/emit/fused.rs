@@ -139,7 +139,8 @@ fn tells_beyond(shared: &Shared<'_>, capture: usize) -> Option<(usize, usize, i6
 
 /// Whether the text knows a captured value.
 pub(super) fn is_known(shared: &Shared<'_>, capture: usize) -> bool {
-    selects(shared, capture) || tells_beyond(shared, capture).is_some()
+    let of_launch = || shared.kernel.captures.get(capture).is_some_and(|of| of.beyond.is_some());
+    selects(shared, capture) || tells_beyond(shared, capture).is_some() || of_launch()
 }
 
 /// The type of a captured value of which each step has its own.

@@ -73,6 +73,18 @@ pub(super) fn ways(shared: &mut Shared<'_>, text: &mut Text) {
     }
 }
 
+/// Says which cells around the cell lie beyond faces of a domain that the launch is over, where captured values are
+/// that.
+pub(super) fn beyond(shared: &mut Shared<'_>, text: &mut Text) {
+    for capture in shared.used.captures.clone() {
+        let Some((axis, side, by)) = shared.kernel.captures.get(capture).and_then(|of| of.beyond) else { continue };
+        let (name, t) = (shared.captures[capture].clone(), shared.own(&format!("t{axis}")));
+        let n = shared.field(Field::Extent(axis as u32));
+        let test = if side == 0 { format!("{t} < {by}") } else { format!("{t} >= (i32){n} - {by}") };
+        text.line(format!("const bool {name} = {test};"));
+    }
+}
+
 /// The coordinate, along an axis, of the cell that a read at this coordinate is to find.
 pub(super) fn coordinate(shared: &mut Shared<'_>, arg: usize, axis: usize, index: String) -> String {
     let Some((_, ghosts)) = of(shared, arg) else { return index };

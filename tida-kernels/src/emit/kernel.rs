@@ -283,6 +283,7 @@ pub(super) fn coordinates(shared: &mut Shared<'_>, text: &mut Text) {
             _ => format!("const i64 {name} = {lo} + {t};"),
         });
     }
+    ghosts::beyond(shared, text);
     if shared.used.raises {
         faults::of_cell(shared, text);
     }

@@ -6,10 +6,12 @@
 //! What this pass makes of the kernel applies to that value what the face's kernel does to it. Everything after this
 //! pass sees one kernel.
 
+mod alone;
 mod tables;
 
 use std::ops::Range;
 
+pub use self::alone::with_ghosts_alone;
 use self::tables::Entry;
 use super::faces::{Inwards, inwards, place};
 use super::{
@@ -101,6 +103,17 @@ pub fn with_ghosts(
     faces: &[GhostKernel<'_>],
     others: &[[Beside; 2]],
 ) -> Option<Kernel> {
+    made_one(kernel, steps, faces, others, false)
+}
+
+/// The same; `alone` in memory, where nothing stands for ghosts.
+fn made_one(
+    kernel: &Kernel,
+    steps: &Steps,
+    faces: &[GhostKernel<'_>],
+    others: &[[Beside; 2]],
+    alone: bool,
+) -> Option<Kernel> {
     let mut made = kernel.clone();
     let first_edge = made.captures.len() + faces.iter().map(|face| face.kernel.captures.len()).sum::<usize>();
     let edge = |number: usize| (first_edge + number) as u32;
@@ -156,14 +169,18 @@ pub fn with_ghosts(
         let far = if known.iter().any(is_it) { reach[side / 2][side % 2] } else { 0 };
         beyond.push(made.captures.len() as u32);
         let name = |by: u8| format!("beyond{}_{}_{by}", side / 2, side % 2);
-        made.captures.extend((1..=far).map(|by| Capture::of_launch(name(by), Type::Scalar(ScalarType::Bool))));
+        made.captures.extend((1..=far).map(|by| {
+            let beyond = alone.then_some((side / 2, side % 2, by.into()));
+            Capture { beyond, ..Capture::of_launch(name(by), Type::Scalar(ScalarType::Bool)) }
+        }));
     }
+    let either = alone.then(|| alone::either(&mut made, steps.scalar));
     for (id, number) in &steps.reads {
         let offset = &steps.offsets.get(*number)?[3 - steps.rank..];
         let (read, element) = (kernel.body[*id].clone(), &steps.element);
-        let (body, captures) = (&mut made.body, &made.captures[..]);
-        Read { body, captures, read, element, faces: &known, others: &beside, reach, offset, beyond: &beyond, tables }
-            .replace(*id)?;
+        let (body, captures, faces, others, beyond) =
+            (&mut made.body, &made.captures[..], &known[..], &beside[..], &beyond[..]);
+        Read { body, captures, read, element, faces, others, reach, offset, beyond, tables, either }.replace(*id)?;
     }
     Some(made)
 }
@@ -223,6 +240,8 @@ struct Read<'a> {
     /// The first argument that is a table of a face, and the captured value that says where its entries begin; the
     /// number of the last one, and those of other tables, follow.
     tables: (u32, u32),
+    /// If nothing else stands for ghosts, the function that gives one of two values.
+    either: Option<u32>,
 }
 
 impl Read<'_> {
@@ -344,8 +363,17 @@ impl Read<'_> {
         })
     }
 
+    /// Whether what is so far away from the cell lies beyond a face.
+    fn lies_beyond(&mut self, axis: usize, high: bool, far: i64) -> Option<ExprId> {
+        let first = *self.beyond.get(2 * axis + usize::from(high))?;
+        Some(self.push(ScalarType::Bool, ExprKind::Capture(first + far as u32 - 1)))
+    }
+
     /// What memory has at an offset: all components.
     fn load(&mut self, offset: &[i64]) -> Option<ExprId> {
+        if let Some(either) = self.either {
+            return self.standing(offset, either);
+        }
         let ExprKind::Load { arg, index, .. } = self.read.kind.clone() else { return None };
         let index = match offset == self.offset {
             true => index,
@@ -367,8 +395,7 @@ impl Read<'_> {
         let Some((axis, number)) = found else { return self.load(offset) };
         let Known { ref captures, function, furthest, high, layers, .. } = self.faces[number];
         let by = Some(offset[axis]).filter(|by| by.abs() <= layers)?;
-        let first = *self.beyond.get(2 * axis + usize::from(high))?;
-        let beyond = self.push(ScalarType::Bool, ExprKind::Capture(first + by.unsigned_abs() as u32 - 1));
+        let beyond = self.lies_beyond(axis, high, by.abs())?;
         let mut given = vec![self.within_fixed(offset, axis, beyond)];
         for far in 1..=furthest {
             let mut inside = offset.to_vec();

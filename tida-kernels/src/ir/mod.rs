@@ -19,7 +19,7 @@ mod unroll;
 pub use coded::{Coded, NotCoded, coded};
 pub use cycle::{Cycle, cycle};
 pub use faces::{FaceKernel, reads_beside, reads_inwards, with_faces, with_opposite};
-pub use ghosts::{Beside, GhostKernel, can_compute, with_ghosts};
+pub use ghosts::{Beside, GhostKernel, can_compute, with_ghosts, with_ghosts_alone};
 pub use join::{Joined, join, join_value};
 pub use lower::{Binding, LowerInput, lower, lower_group};
 pub use parts::parts_of_value;
@@ -88,12 +88,15 @@ pub struct Capture {
     pub ty: Type,
     /// Its values, if it is a constant table.
     pub known: Option<Arc<Constant>>,
+    /// If the text of a launch over a whole domain knows it: whether what is so many cells away from a cell, along this
+    /// axis and on this side, lies beyond a face (axis, side, cells).
+    pub beyond: Option<(usize, usize, i64)>,
 }
 
 impl Capture {
     /// A value that each launch gives.
     pub fn of_launch(name: impl Into<String>, ty: Type) -> Capture {
-        Capture { name: name.into(), ty, known: None }
+        Capture { name: name.into(), ty, known: None, beyond: None }
     }
 
     /// The values of a constant table.

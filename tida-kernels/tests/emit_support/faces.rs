@@ -1,11 +1,18 @@
 //! Kernels that set ghosts beyond a face, and a step that reads them.
 
 use tida_kernels::element::{ElementType, ScalarType};
+use tida_kernels::interp::run_box;
 use tida_kernels::ir::{Access, Kernel, Type};
+use tida_kernels::plan::fuse::Fused;
+use tida_kernels::plan::{Dialect, Goal, Plan};
 use tida_kernels::quote::build::*;
 use tida_kernels::quote::*;
+use tida_kernels::scalar::Value;
 
+use super::compare::same;
+use super::host::{Grids, Launch, plan, source};
 use super::samples::{bind, typed};
+use super::{nvrtc, pocl};
 
 /// A kernel that sets the ghosts beyond a face, of the nearest cell inwards or of the nearest two, and computes with
 /// its coordinate along the axis across.
@@ -59,4 +66,58 @@ pub fn around(rank: usize, element: ElementType) -> Kernel {
     let args = [("next", bind(Access::Write, element, rank)), ("u", bind(Access::Read, element, rank))];
     let body = block((0..element.components()).map(set).collect());
     typed("around.rs", rank, &args, &[("c", Type::Scalar(ScalarType::F64))], &[], body, vec![], None)
+}
+
+/// A step of each cell of a box; of a kernel that computes ghosts each cell is told which of them it reads.
+pub fn one_step(
+    (kernel, fused): (&Kernel, &Fused),
+    values: &[Value],
+    (lo, hi): (&[i64], &[i64]),
+    grids: &mut Grids,
+    label: &str,
+) {
+    let mut run = |values: &[Value], lo: &[i64], hi: &[i64]| {
+        let (_, fault) = run_box(kernel, values, lo, hi, grids, 1_000_000).unwrap();
+        assert!(fault.is_none(), "{label}");
+    };
+    let beyond = fused.beyond(kernel.rank);
+    if beyond.is_empty() {
+        return run(values, lo, hi);
+    }
+    let first = values.len() - beyond.len();
+    each(lo, hi, |at| {
+        let mut values = values.to_vec();
+        for (value, (axis, side, by)) in values[first..].iter_mut().zip(&beyond) {
+            let is = if *side == 0 { at[*axis] - by < lo[*axis] } else { at[*axis] + by >= hi[*axis] };
+            *value = Value::from_bits(ScalarType::Bool, is.into());
+        }
+        let next: Vec<i64> = at.iter().map(|n| n + 1).collect();
+        run(&values, at, &next);
+    });
+}
+
+/// A step by itself leaves what is expected: in the interpreter, and on a device, marching or not.
+pub fn by_itself((kernel, fused): (&Kernel, &Fused), launch: &Launch, expected: &Grids, label: &str) {
+    let (lo, hi) = &launch.whole;
+    let all_same = |found: &Grids, how: &str| {
+        each(lo, hi, |at| {
+            for part in 0..found.0[0].element.components() {
+                let (a, b) = (expected.load(0, part, at).unwrap(), found.load(0, part, at).unwrap());
+                assert!(same(a, b), "{label}, {how}\nat {at:?}, {part}: {b:?}, not {a:?}\n{kernel}");
+            }
+        });
+    };
+    let mut found = launch.grids.clone();
+    one_step((kernel, fused), &launch.captures, (lo, hi), &mut found, label);
+    all_same(&found, "interpreted");
+    let plain = plan(kernel, &launch.grids, Dialect::OpenCl, Goal::Sweep, false, false);
+    for march in [None, Some(1), Some(3), Some(64)] {
+        let plan = Plan { march, ..plain.clone() };
+        let source = source(kernel, &plan);
+        let mut found = launch.clone();
+        let (_, raised) = pocl::run(kernel, &plan, &source, &mut found, 0);
+        assert!(raised.is_none(), "{}", source.text);
+        all_same(&found.grids, &source.text);
+        nvrtc::compile(&super::host::source(kernel, &Plan { dialect: Dialect::Cuda, ..plan }).text);
+    }
 }

@@ -101,6 +101,8 @@ pub(crate) struct Without {
     pub ahead: Option<bool>,
     /// Planes that blocks share.
     pub planes: bool,
+    /// Single steps that compute the ghosts that kernels set.
+    pub ghosts: bool,
     /// Whether what sweeps write goes past the caches.
     pub stream: Option<bool>,
     /// That the OpenCL device is no GPU: kernels are planned as on one.

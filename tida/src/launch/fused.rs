@@ -155,7 +155,7 @@ impl Prepared {
     pub fn fusible(&self) -> Option<Fusible> {
         let steps = self.steps.as_ref()?;
         let halo = steps.reach().map(|[below, above]| i64::from(below.max(above)));
-        Some(Fusible { out: steps.pair.0, inp: steps.pair.1, halo })
+        Some(Fusible { out: steps.pair.0, inp: steps.pair.1, halo, components: steps.components() })
     }
 
     /// How many steps had best run together: see [`depth`].

@@ -77,6 +77,8 @@ pub(crate) struct Prepared {
     pub with_faces: Joins,
     /// It and kernels that set the ghosts that it reads as one, in the same way.
     pub with_ghosts: Joins,
+    /// The same for launches of one step.
+    pub with_ghosts_alone: Joins,
     /// The same for arguments that hold codes.
     coded: Mutex<ForCodes>,
     /// Its constant tables, as captured values.
@@ -339,6 +341,7 @@ impl Prepared {
             joins: Joins::default(),
             with_faces: Joins::default(),
             with_ghosts: Joins::default(),
+            with_ghosts_alone: Joins::default(),
             coded: Mutex::default(),
             tables,
             parts: OnceLock::new(),

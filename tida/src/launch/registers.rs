@@ -38,6 +38,7 @@ impl Without {
                 "ahead" => without.ahead = Some(true),
                 "no-ahead" => without.ahead = Some(false),
                 "no-planes" => without.planes = true,
+                "no-ghosts" => without.ghosts = true,
                 "stream" => without.stream = Some(true),
                 "no-stream" => without.stream = Some(false),
                 "gpu" => without.gpu = true,
@@ -46,8 +47,8 @@ impl Without {
                         ErrorKind::Argument,
                         "read what plans go without (the environment variable TIDA_PLAN)",
                         format!("`{other}`"),
-                        "name no-dim, no-small, no-registers, no-cells, no-ahead, ahead, no-planes, no-stream, stream, gpu, cells=8x4, block=16x16 \
-                         or strip=16, with commas between, or unset it",
+                        "name no-dim, no-small, no-registers, no-cells, no-ahead, ahead, no-planes, no-ghosts, no-stream, stream, gpu, cells=8x4, \
+                         block=16x16 or strip=16, with commas between, or unset it",
                     )
                 })?,
             }
@@ -342,6 +343,7 @@ mod tests {
         assert_eq!(shape, Without { cells, block, strip, ahead: Some(false), ..Without::default() });
         let without = Without::from_list("no-planes,no-stream").unwrap();
         assert_eq!(without, Without { planes: true, stream: Some(false), ..Without::default() });
+        assert_eq!(Without::from_list("no-ghosts").unwrap(), Without { ghosts: true, ..Without::default() });
         assert_eq!(Without::from_list("gpu").unwrap(), Without { gpu: true, ..Without::default() });
         for wrong in ["cells=16x16", "cells=0x1", "block=4x4x4x4", "strip=", "strip=x", "cells"] {
             assert!(Without::from_list(wrong).is_err(), "{wrong}");

@@ -29,6 +29,8 @@ pub(crate) struct Fusible {
     pub inp: usize,
     /// Cells that a step reads around each, along each of four axes (leading axes 0).
     pub halo: [i64; 4],
+    /// Components of a cell.
+    pub components: usize,
 }
 
 /// Steps that run as one launch, or as one for each part of their planes.
@@ -99,6 +101,11 @@ pub(crate) trait Launch: Send + Sync {
     /// Kernels that have set the ghosts that it reads around its cells, in order, which as a step it computes itself.
     fn ghosts(&self) -> &[Arc<FaceLaunch>] {
         &[]
+    }
+
+    /// What it is as a step by itself that computes these ghosts, if it can be: a kernel with more captured values.
+    fn alone(&self) -> Option<OneStep<'_>> {
+        None
     }
 
     /// The components that it negates of what it reads beyond faces where a fill mirrors, which as a step it computes

@@ -11,6 +11,9 @@
 //! counts as one that follows. Strips of one place so wait for steps that another one holds back. So whoever waits
 //! starts what is held back before strips at all places ([`Core::start_over_strips`]).
 //!
+//! A step by itself can compute the ghosts that it reads too. It is held back until the step after it is there, which
+//! sets them again; what sets them in between does nothing.
+//!
 //! Nodes stay what they were: the node of the first step does the launch, those of the others end with it
 //! ([`Work::Within`]).
 
@@ -18,11 +21,11 @@ use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
-use tida_kernels::plan::fuse::Asked;
+use tida_kernels::plan::fuse::{Asked, Faces};
 
 use super::driver::{Core, Recorder, lock};
 use super::faces::negated_of;
-use super::in_core::{Label, Several, in_core, together};
+use super::in_core::{Label, Several, alone, in_core, together};
 use super::recording::{GiveLaunch, TileWork};
 use super::strips::Borders;
 use super::sweep::{LoopAsked, SweepKey};
@@ -30,7 +33,8 @@ use crate::grid::GridBox;
 use crate::grid::boxes::union;
 use crate::launch::faces::FaceLaunch;
 use crate::launch::fused::{OneStep, same, steps_are_compiled};
-use crate::launch::ghosted::ghosted;
+use crate::launch::ghosted::{ghosted, is_ready_alone};
+use crate::launch::pieces::Boxes;
 use crate::launch::quoted::KernelId;
 use crate::launch::step::{Fusible, Launch, Together};
 use crate::memory::ghosts::owed::filling;
@@ -40,7 +44,7 @@ use crate::program::fuse::{Cycle, Pair};
 use crate::program::place::Kind;
 use crate::program::schedule::Scale;
 use crate::run::op::{Op, Sweep};
-use crate::run::steps::{identity, steps};
+use crate::run::steps::{Steps, identity, steps};
 
 /// So many sweeps are enough to start with, if the device has less than that to do.
 const ENOUGH: usize = 24;
@@ -66,6 +70,8 @@ const BEYOND: &str = "what lies beyond a face of its arrays is not the same for 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fuses {
     None,
+    /// None; but steps by themselves may compute the ghosts that they read.
+    Alone,
     /// Those of arrays of one component.
     OneComponent,
     All,
@@ -74,7 +80,12 @@ pub(super) enum Fuses {
 impl Fuses {
     /// Whether some may.
     pub fn some(self) -> bool {
-        self != Fuses::None
+        matches!(self, Fuses::OneComponent | Fuses::All)
+    }
+
+    /// Whether those of arrays of so many components may.
+    fn shares(self, components: usize) -> bool {
+        self == Fuses::All || self == Fuses::OneComponent && components == 1
     }
 }
 
@@ -175,6 +186,11 @@ impl Fusing {
         self.held.is_empty()
     }
 
+    /// Whether a sweep like the last one may share a launch with others.
+    pub fn may_share(&self, fuses: Fuses) -> bool {
+        self.last.last().is_some_and(|last| fuses.shares(last.fusible.components))
+    }
+
     /// Whether something that is held back touches one of these arrays.
     pub fn holds<'a>(&self, mut trackers: impl Iterator<Item = &'a Arc<Tracker>>) -> bool {
         !self.held.is_empty()
@@ -237,13 +253,14 @@ impl Fusing {
         (same && apart && follows && key.captures.len() == tile.key.captures.len()).then_some(pair)
     }
 
-    /// Records the sweep that was opened last, of this tile and of the node of this number.
-    pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: u64, fuses: Fuses) {
+    /// Records the sweep that was opened last, of this tile and of the node of this number, if it may be a step of
+    /// arrays of so many components.
+    pub fn opened(&mut self, tile: &TileWork<'_>, launch: &dyn Launch, node: u64, most: usize) {
         self.let_go();
         let key = &tile.key;
         let plain = key.on_device && !key.checked && key.asked == LoopAsked::default();
         let components = |step: &OneStep<'_>| step.prepared.steps.as_ref().map_or(1, |steps| steps.components());
-        let step = launch.step().filter(|step| plain && (fuses == Fuses::All || components(step) == 1));
+        let step = launch.step().filter(|step| plain && components(step) <= most);
         let Some(fusible) = step.and_then(|step| step.prepared.fusible()) else {
             self.last.clear();
             return self.tell_other(tile, launch);
@@ -403,12 +420,27 @@ pub(super) struct StepGroup {
     launches: Arc<[Arc<dyn Launch>]>,
     /// The kernels that set ghosts of what the last step leaves run too.
     sets: bool,
+    /// It is one step by itself, with what sets ghosts of what it leaves.
+    alone: Option<Alone>,
+}
+
+/// A step by itself that computes ghosts.
+struct Alone {
+    boxes: Boxes,
+    /// Fills of what it leaves set ghosts that the step after it does not compute.
+    fills: bool,
 }
 
 impl StepGroup {
     /// Whether its steps compute ghosts of the array that the first one reads.
     fn computes(&self) -> bool {
-        self.launches.first().is_some_and(|launch| !launch.ghosts().is_empty())
+        self.alone.is_some() || self.launches.first().is_some_and(|launch| !launch.ghosts().is_empty())
+    }
+
+    /// Whether what comes after its step is left out.
+    fn leaves_out(&self, op: &Op) -> bool {
+        let fills = self.alone.as_ref().is_none_or(|alone| alone.fills);
+        !self.sets && (op.sets_ghosts() || !fills && matches!(op, Op::Fill { fixed: false, .. }))
     }
 
     /// What the node of its first step does: the planes first that are given next, if they are known.
@@ -436,10 +468,32 @@ impl Core {
     /// Which sweeps may be held back.
     pub(super) fn fuses(&self) -> Fuses {
         match self.device.as_ref().map(|device| &device.asked.fuse) {
-            None | Some(Asked::Off) => Fuses::None,
+            None => Fuses::None,
+            Some(Asked::Off) if self.runs_alone() => Fuses::Alone,
+            Some(Asked::Off) => Fuses::None,
             // What the model says of cells of several components was never measured.
             Some(Asked::Auto) => Fuses::OneComponent,
             Some(Asked::Parts(_)) => Fuses::All,
+        }
+    }
+
+    /// Whether steps by themselves may compute the ghosts that they read.
+    fn runs_alone(&self) -> bool {
+        self.device.as_ref().is_some_and(|device| {
+            let facts = device.backend().facts();
+            facts.gpu && !facts.native && !self.rules.is_place && !device.asked.without.ghosts
+        })
+    }
+
+    /// Which sweeps like this may be held back, and how many components their arrays have at most: steps by themselves
+    /// compute ghosts where a fill negates.
+    pub(super) fn fuses_of(&self, tile: &TileWork<'_>) -> (Fuses, usize) {
+        let negates = |touch: &BoxTouch| touch.tracker.planar().is_some_and(|of| of.facts().negated != [[0; 2]; 4]);
+        let alone = self.runs_alone() && tile.touches.iter().any(negates);
+        let fuses = self.fuses();
+        match fuses {
+            Fuses::Alone if !alone => (Fuses::None, 0),
+            _ => (fuses, if fuses == Fuses::All || alone { usize::MAX } else { 1 }),
         }
     }
 
@@ -602,23 +656,64 @@ impl Core {
             }
             return (None, false, 1);
         };
-        let (steps, more) = following.together(device, (&cells, &faces), (u32::MAX, false));
-        if steps == 1 && several {
+        let components = following.launches(1).first().and_then(|launch| launch.step()?.prepared.fusible());
+        let shares = components.is_none_or(|of| self.fuses().shares(of.components));
+        let most = if shares { u32::MAX } else { 1 };
+        let (steps, more) = following.together(device, (&cells, &faces), (most, false));
+        if steps == 1 && several && shares {
             tell(&place(), following.why_single(device, (&cells, &faces)));
         }
         // What comes later is no step after these, if other work is between, or strips and a step.
         let may_follow = |op: &Option<&Op>| op.is_none_or(|op| matches!(op, Op::Fill { .. }) || op.sets_ghosts());
         let more = more && following.held() <= strips && held[following.held()..].iter().all(may_follow);
+        let by_itself = || self.by_itself(held, (&following, strips), first, (region, cells, faces));
+        if let Some((group, waits)) = (steps == 1).then(by_itself).flatten() {
+            return (group, more || waits, 1);
+        }
         let together = following.over(steps, cells, i64::MAX, faces);
         let (launches, reach) = (following.launches(steps), following.pair().halo.map(|halo| halo * i64::from(steps)));
         let group = following.first(steps);
-        let group = group.map(|held| StepGroup { held, region, together, reach, launches, sets: true });
+        let group = group.map(|held| StepGroup { held, region, together, reach, launches, sets: true, alone: None });
         let alone = if steps == 1 && !more { following.held().min(strips) } else { 1 };
         (group, more, alone)
     }
 
+    /// What comes first as a step by itself that computes ghosts, and whether it waits for the step that follows;
+    /// nothing if it is none.
+    fn by_itself(
+        &self,
+        held: &[Option<&Op>],
+        (following, strips): (&Steps, usize),
+        first: &Arc<Sweep>,
+        (region, cells, faces): (usize, GridBox<4>, Faces),
+    ) -> Option<(Option<StepGroup>, bool)> {
+        let launches = following.launches(1);
+        let step = launches.first().filter(|step| step.alone().is_some() && self.runs_alone())?;
+        // What it leaves out is set again after the step that follows: by kernels, which are there, and by a fill, which
+        // is there if one more step is.
+        let negates = step.negated() != [[0; 2]; 4];
+        let there = following.count() > if negates { 2 } else { 1 };
+        let may_follow = |op: &Option<&Op>| op.is_some_and(|op| matches!(op, Op::Fill { .. }) || op.sets_ghosts());
+        let more = !there && strips == held.len() && held[following.held()..].iter().all(may_follow);
+        if !there {
+            return more.then_some((None, true));
+        }
+        let is_computed = |side: usize| {
+            let of = |face: &Arc<FaceLaunch>| face.side == Some(side);
+            step.negated().as_flattened()[side] != 0 || step.ghosts().iter().any(of)
+        };
+        let mut others = faces.as_flattened().iter().enumerate().filter(|(side, _)| !is_computed(*side));
+        let alone = Some(Alone { boxes: first.boxes().into(), fills: others.any(|(_, face)| !face.is_held()) });
+        let together = following.over(1, cells, i64::MAX, faces);
+        let (held, reach) = (following.second()?, following.pair().halo);
+        Some((Some(StepGroup { held, region, together, reach, launches, sets: true, alone }), false))
+    }
+
     /// Whether the launch of a group can be had now.
-    fn is_compiled(&self, StepGroup { region, together, launches, .. }: &StepGroup) -> bool {
+    fn is_compiled(&self, StepGroup { region, together, launches, alone, .. }: &StepGroup) -> bool {
+        if let (Some(Alone { boxes, .. }), Some(device), [step, ..]) = (alone, &self.device, &launches[..]) {
+            return is_ready_alone(&**step, device, boxes);
+        }
         self.device.as_ref().is_none_or(|device| steps_are_compiled(launches, device, *region, together))
     }
 
@@ -632,7 +727,17 @@ impl Core {
         let faces: Arc<[Arc<FaceLaunch>]> = last.map_or_else(Default::default, |sweep| sweep.faces.as_slice().into());
         let gives = held.last().and_then(|held| held.gives);
         for HeldNode { node, op, .. } in held {
+            let by_itself = group.as_ref().filter(|group| group.alone.is_some());
             match (op, &group, &leader) {
+                (Some(Op::Sweep(sweep)), _, None) if by_itself.is_some() => {
+                    let faces = if by_itself.is_some_and(|of| of.sets) { &sweep.faces[..] } else { &[] };
+                    let faces = faces.into();
+                    node.set_work(Work::Device(alone((node.name, node.recorded), sweep, faces)));
+                    leader = Some(node.clone());
+                }
+                (Some(op), _, Some(_)) if by_itself.is_some_and(|of| !of.leaves_out(&op)) => {
+                    node.set_work(Work::Device(in_core((node.name, node.recorded), op)));
+                }
                 (_, _, Some(leader)) => node.set_work(Work::Within(leader.clone())),
                 (Some(Op::Sweep(sweep)), Some(group), None) => {
                     let bytes = sweep.arrays.iter().map(|array| array.tracker.storage().device_bytes() as u64);

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::grid::GridBox;
 use crate::launch::faces::{FaceLaunch, before_faces};
 use crate::launch::fused::enqueue_steps;
+use crate::launch::ghosted::enqueue_alone;
 use crate::launch::step::{Launch, Together};
 use crate::memory::ghosts::owed::filling;
 use crate::memory::node::{DeviceWork, Done, Queue, SplitWork, Work, all_ended};
@@ -72,6 +73,15 @@ pub(super) fn together(
         })?;
         // SAFETY: as above.
         unsafe { before_faces(|| Ok(begun), &faces, queue) }
+    })
+}
+
+/// Does a step by itself that computes ghosts, and then sets these ghosts.
+pub(super) fn alone(label: Label, step: Arc<Sweep>, faces: Arc<[Arc<FaceLaunch>]>) -> DeviceWork {
+    on_device(label, step, None, move |step, queue| {
+        // SAFETY: the graph keeps all work that conflicts away until this node has finished; the boxes do not overlap.
+        // What sets ghosts comes after the step in this stream.
+        unsafe { before_faces(|| Ok(vec![enqueue_alone(step.as_step(), queue, step.boxes())?]), &faces, queue) }
     })
 }
 

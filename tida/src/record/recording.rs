@@ -187,10 +187,14 @@ impl Core {
             self.keep_busy(&mut recorder);
         }
         let may_be_step = tile.key.on_device && tile.listed.is_none();
-        let fuses = if may_be_step { self.fuses() } else { Fuses::None };
-        let sets = if fuses.some() { self.set_between(&mut recorder, &tile, launch) } else { None };
-        let turn = if fuses.some() && sets.is_none() { recorder.fusing.next(&tile) } else { None };
+        let (fuses, most) = if may_be_step { self.fuses_of(&tile) } else { (Fuses::None, 0) };
+        let waits_for_steps = fuses != Fuses::None;
+        let sets = if waits_for_steps { self.set_between(&mut recorder, &tile, launch) } else { None };
+        let turn = if waits_for_steps && sets.is_none() { recorder.fusing.next(&tile) } else { None };
         let step = turn.and_then(|pair| recorder.fusing.as_step(&tile, &pair, launch));
+        // It may be a step by itself alone.
+        let shares = recorder.fusing.may_share(fuses);
+        let step = step.filter(|step| shares || step.as_ref().is_some_and(|step| step.alone().is_some()));
         let turn = turn.filter(|_| step.is_some());
         let whole = turn.filter(|_| lie_whole(tile.touches));
         let held = recorder.holds_back(tile.touches.iter().map(|touch| &touch.tracker));
@@ -207,7 +211,7 @@ impl Core {
         let turn = match kind {
             None => whole,
             // Chains find by themselves what runs together.
-            Some(Kind::Planes) => turn,
+            Some(Kind::Planes) => turn.filter(|_| shares),
             Some(_) => None,
         };
         let node = self.node(tile.name, tile.recorded, tile.key.on_device, chain);
@@ -224,8 +228,8 @@ impl Core {
         // It may do the work of the steps after it too.
         let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };
         add_touches(&node, &beside);
-        if fuses.some() && sets.is_none() {
-            recorder.fusing.opened(&tile, &*work.launch, node.number, fuses);
+        if waits_for_steps && sets.is_none() {
+            recorder.fusing.opened(&tile, &*work.launch, node.number, most);
         }
         if work.launch.is_sure() {
             node.set_sure();

@@ -52,6 +52,16 @@ impl Steps {
         self.following.sweeps(1)
     }
 
+    /// How many of them there are.
+    pub fn count(&self) -> usize {
+        self.launches.len()
+    }
+
+    /// Where the second one is.
+    pub fn second(&self) -> Option<usize> {
+        self.following.steps.get(1).copied()
+    }
+
     /// How many of what was recorded are these steps and what lies between them.
     pub fn held(&self) -> usize {
         self.following.steps.last().map_or(1, |last| last + 1)

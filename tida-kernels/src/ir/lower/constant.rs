@@ -70,7 +70,7 @@ pub(super) fn tables(code: &Code, captures: usize, constants: &[Constant]) -> (T
             numbers.insert(number as u32, (captures + tables.len()) as u32);
             let name = names.get(number).cloned().unwrap_or_else(|| format!("constant {number}"));
             let (ty, known) = (Type::of_element(&constant.ty), Some(Arc::new(constant.clone())));
-            tables.push(Capture { name, ty, known });
+            tables.push(Capture { name, ty, known, beyond: None });
         }
     }
     (numbers, tables)
