@@ -190,9 +190,9 @@ fn free_there(all: &str, host: usize, identity: &str) -> (u64, u64) {
     all.lines().filter_map(of).fold((u64::MAX, 0), |(least, places), free| (least.min(free), places + 1))
 }
 
-/// Finds out which places give places of other ranks what they do in mailboxes. Of ranks of one host each device has one
-/// to try, of which all others that reach it read what is there; unless none is to be `opened`. For others MPI is asked
-/// whether it takes memory of devices. Not where places are to be `apart`. All ranks know then.
+/// Finds out which places give places of other ranks what they do in mailboxes. Of ranks of one host each device has
+/// one to try, of which all others that reach it read what is there; unless none is to be `opened`. For others MPI is
+/// asked whether it takes memory of devices. Not where places are to be `apart`. All ranks know then.
 ///
 /// # Errors
 /// A rank that runs another program.
