@@ -186,13 +186,15 @@ fn native_form(
         quote_spanned!(own()=> let #name = #nothing();)
     });
     // What the body is made of stands in no `unsafe` block.
-    let run = |body: TokenStream, each: &TokenStream, more: TokenStream| {
+    let run = |code: TokenStream, each: &TokenStream, more: TokenStream, is_proven: bool| {
+        let proven = body.says_proven(is_proven);
         quote_spanned! {own()=> {
+            #proven
             #(let #value = #given;)*
             #numbers
             #apart
             #[allow(unused_mut, unused_variables, unused_assignments)]
-            let __tida_body = #body;
+            let __tida_body = #code;
             // SAFETY: both forms come from one walk over one body, and so do the captures and the numbers.
             unsafe { #each(__tida_body, __tida_marker, &[#(&#held),*], &[#types] #more) }
         }}
@@ -205,11 +207,11 @@ fn native_form(
         }
     };
     let checked = quote_spanned!(own()=> #take(__tida_run, #inline_checked move |(#(#args,)*), #at| #native));
-    let checked = run(checked, &each, checked_more);
+    let checked = run(checked, &each, checked_more, false);
     let by_cells = || {
         // (It holds the values, not where they are: `rows_of_regions` sees a copy.)
         let body = quote_spanned!(own()=> #take(__tida_run, #inline move |(#(#args,)*), #at| #native));
-        let run = run(body, &each, proven_more);
+        let run = run(body, &each, proven_more, true);
         quote_spanned!(own()=> { #counted #run })
     };
     let by_blocks = blocks.map(|Blocks { native, shape }| {
@@ -219,7 +221,7 @@ fn native_form(
         let body = quote_spanned! {own()=>
             #take(__tida_run, [#(#shape),*], #inline |(#(#args,)*), #block, #out| { #native })
         };
-        run(body, &each, TokenStream::new())
+        run(body, &each, TokenStream::new(), true)
     });
     let proven = match (by_blocks, few) {
         (None, _) => by_cells(),

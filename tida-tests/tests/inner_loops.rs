@@ -5,7 +5,7 @@
 
 use tida::ErrorKind;
 use tida::prelude::*;
-use tida_tests::{everywhere, expect, value};
+use tida_tests::{everywhere, expect, on_cpu, value};
 
 /// Shapes, regions and tiles.
 const CUTS: [([usize; 2], [usize; 2], [usize; 2]); 4] = [
@@ -193,6 +193,74 @@ fn short_loops() {
             s + 9.0
         });
     }
+}
+
+/// A short loop inside a long one is a part of what a cell does in a turn; and what ends a turn may be an `if`.
+#[test]
+fn short_loops_within_a_long_one() {
+    let (steps, dt) = (23, 0.01);
+    macro_rules! steps {
+        () => {
+            kernel!(|c, u, at| {
+                let mut p = [u[at], 0.5, at[1] as f64 * 0.25];
+                let mut turns = 0;
+                for step in 0..steps {
+                    let d = [p[1] - p[0], p[0] * (3.0 - p[2]) - p[1], p[0] * p[1] - p[2]];
+                    for k in 0..3 {
+                        p[k as usize] += dt * d[k as usize];
+                        if p[k as usize] > 2.0 {
+                            p[k as usize] = 0.5 * p[k as usize] + k as f64;
+                            turns += step;
+                        }
+                    }
+                    for x in [0.5, 0.25] {
+                        p[1] = p[1] * 0.75 + x;
+                    }
+                    if p[0] < p[1] {
+                        p[2] += 0.125;
+                    } else {
+                        turns += 1;
+                    }
+                }
+                c[at] = p[0] + p[1] * p[2] + turns as f64;
+            })
+        };
+    }
+    on_all!(
+        |c, acc, shape, regions, tile| {
+            let u = array(acc, 7, shape, regions);
+            compute(&tile, (&mut c, &u), steps!())
+        },
+        |shape| {
+            let u = array(acc, 7, shape, [1, 1]).to_ndarray().unwrap();
+            move |[j, i]: [usize; 2]| {
+                let (mut p, mut turns) = ([u[[j, i]], 0.5, i as f64 * 0.25], 0);
+                for step in 0..steps {
+                    let d = [p[1] - p[0], p[0] * (3.0 - p[2]) - p[1], p[0] * p[1] - p[2]];
+                    for k in 0..3 {
+                        p[k] += dt * d[k];
+                        if p[k] > 2.0 {
+                            p[k] = 0.5 * p[k] + k as f64;
+                            turns += step;
+                        }
+                    }
+                    for x in [0.5, 0.25] {
+                        p[1] = p[1] * 0.75 + x;
+                    }
+                    if p[0] < p[1] {
+                        p[2] += 0.125;
+                    } else {
+                        turns += 1;
+                    }
+                }
+                p[0] + p[1] * p[2] + f64::from(turns)
+            }
+        }
+    );
+    let acc = on_cpu();
+    let (u, mut c) = (array(&acc, 7, [8, 64], [1, 1]), array(&acc, 9, [8, 64], [1, 1]));
+    let told = tida::explain((&mut c, &u), steps!()).unwrap().to_string();
+    assert!(told.contains("cells side by side"), "{told}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub use crate::compute::ask::{Answer, Ask, Run, body, each, give};
 pub use crate::compute::block::{
     blocks, cell, columns, each_block, lane, lanes, near_block, near_row, near_turns, put, put_lane, rows, turns,
 };
+pub use crate::compute::both::{and, choose, or};
 pub use crate::compute::function::{KernelFn, call, methods_of, numbers_of};
 pub use crate::compute::groups::native::{
     AskGroups, Group, RunGroups, each_group, group_body, group_channel, group_fetch, group_len, group_shared, keep,

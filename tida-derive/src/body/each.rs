@@ -266,7 +266,8 @@ impl Body {
         if let Some((_, quoted)) = &range {
             self.around = inside(&around, local, quoted);
         }
-        let body = self.block(&each.body);
+        let mut body = self.block(&each.body);
+        body.end_as_statement();
         self.around = around;
         self.labels.pop();
         self.scope.leave(mark);
@@ -294,7 +295,8 @@ impl Body {
                 quote_spanned!(own=> #label for #variable in #range #native)
             }
         };
-        *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps });
+        let written_out = copies.is_some() && !is_by_constants(&quoted);
+        *turns = Some(Turns { variable, range, span: place_of(each.for_token.span), steps: body.steps, written_out });
         (native, StmtKind::For { local, range: quoted, body: body.quoted })
     }
 

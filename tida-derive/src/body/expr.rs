@@ -9,10 +9,16 @@ use tida_quote::quote::{BinaryOp, Block, CompareOp, Expr as Quoted, ExprKind, Me
 
 use super::method::is_type_name;
 use super::number::{as_point, give_type, literal_of};
+use super::reads::{are_cheap, is_cheap};
 use super::scope::Named;
 use super::types::{SCALARS, scalar};
 use super::{Body, Both, BothBlock, expr_at, text_of};
 use crate::expand::{function, own, own_at};
+
+/// The name of what says whether all reads were proven in range where the native form runs.
+pub fn proven() -> Ident {
+    Ident::new("__TIDA_PROVEN", own())
+}
 
 /// The name of what keeps reads apart where the native form runs.
 pub fn nothing() -> Ident {
@@ -126,11 +132,11 @@ impl Body {
         let (x, y) = (&left.native, &right.native);
         let (name, kind, point) = match operator {
             Operator::And => {
-                let native = quote_spanned!(own()=> (#x && #y));
+                let native = self.lazily("and", x, y, &b).unwrap_or_else(|| quote_spanned!(own()=> (#x && #y)));
                 return Both { native, quoted: expr_at(span, ExprKind::And(a, b)), point: false };
             }
             Operator::Or => {
-                let native = quote_spanned!(own()=> (#x || #y));
+                let native = self.lazily("or", x, y, &b).unwrap_or_else(|| quote_spanned!(own()=> (#x || #y)));
                 return Both { native, quoted: expr_at(span, ExprKind::Or(a, b)), point: false };
             }
             Operator::Compare(compare) => (compare_name(compare), ExprKind::Compare(compare, a, b), false),
@@ -146,6 +152,14 @@ impl Body {
         let own = own_at(span);
         let native = quote_spanned!(own=> #function(#x, #y));
         Both { native, quoted: expr_at(span, kind), point }
+    }
+
+    /// `x && y` or `x || y`, where both are computed if all reads are proven: then the compiler makes vectors of cells.
+    fn lazily(&mut self, name: &str, x: &TokenStream, y: &TokenStream, quoted: &Quoted) -> Option<TokenStream> {
+        let both = self.groups.is_none() && is_cheap(quoted);
+        self.asks_if_proven |= both;
+        let (function, proven) = (self.private(name, own()), proven());
+        both.then(|| quote_spanned!(own()=> #function(#proven, #x, #[inline(always)] || #y)))
     }
 
     fn cast(&mut self, cast: &syn::ExprCast) -> Both {
@@ -261,9 +275,20 @@ impl Body {
             }
         });
         let (own, test, yes) = (own_at(span), cond.native, then.native);
-        let apart =
-            otherwise.as_ref().is_some_and(|no| self.is_choice_of_reads(&cond.quoted, [&then.quoted, &no.quoted]));
+        let arms = otherwise.as_ref().map(|no| [&then.quoted, &no.quoted]);
+        let apart = arms.is_some_and(|arms| self.is_choice_of_reads(&cond.quoted, arms));
         let no = otherwise.as_ref().map(|block| &block.native);
+        if let (Some(arms), Some(no)) = (arms, no)
+            && self.may_take_both(arms, apart)
+        {
+            self.asks_if_proven = true;
+            let (function, proven) = (self.private("choose", span), proven());
+            let native =
+                quote_spanned!(own=> #function(#proven, #test, #[inline(always)] || #yes, #[inline(always)] || #no));
+            let otherwise = otherwise.map(|block| block.quoted);
+            let kind = ExprKind::If { cond: Box::new(cond.quoted), then: then.quoted, otherwise };
+            return Both { native, quoted: expr_at(span, kind), point: then.point };
+        }
         let no = no.map(|no| match apart {
             false => quote_spanned!(own=> else #no),
             true => {
@@ -279,6 +304,13 @@ impl Body {
             otherwise: otherwise.map(|block| block.quoted),
         };
         Both { native, quoted: expr_at(span, kind), point: then.point }
+    }
+
+    /// Whether an `if` may compute both of its values: they cost little. Two mere reads between which no read decides,
+    /// as told by `apart`, are left alone: the cell's place often decides the same along a row, where one is enough.
+    fn may_take_both(&self, arms: [&Block; 2], apart: bool) -> bool {
+        let mere = |arm: &Block| arm.value.as_ref().is_some_and(|value| matches!(value.kind, ExprKind::Load { .. }));
+        self.groups.is_none() && (apart || !arms.into_iter().all(mere)) && are_cheap(arms)
     }
 
     /// Whether what is read decides which of two reads is the value. The compiler would make one read of the two, whose

@@ -69,6 +69,8 @@ pub struct Turns {
     pub span: Span,
     /// Its body.
     pub steps: Vec<Step>,
+    /// Its turns stand one after the other in what runs it for one cell.
+    pub written_out: bool,
 }
 
 /// What runs in turn.
@@ -218,7 +220,7 @@ impl<'a> Maker<'a> {
         for (step, stmt) in steps.iter().zip(&quoted.stmts) {
             match (&stmt.kind, &step.turns) {
                 (StmtKind::For { local, range, body }, Some(turns))
-                    if self.classes.together((*local, range, body), self.nests > 0) =>
+                    if self.classes.together((*local, range, body), self.nests > 0 && !turns.written_out) =>
                 {
                     end(&mut parts, &mut phase);
                     self.refuse_hiding(&[*local]);

@@ -70,6 +70,8 @@ pub struct Body {
     depth: usize,
     /// Whether it has an `if` that [keeps two reads apart](expr::nothing).
     pub keeps_apart: bool,
+    /// Whether it has something that is [computed wherever reads are proven](expr::proven).
+    asks_if_proven: bool,
     /// Whether free names are captured; a `#[kernel_fn]` has none.
     captures_allowed: bool,
     /// Whether it is of a method, where `Self` is a struct.
@@ -113,6 +115,17 @@ pub struct BothBlock {
     pub value: Option<Step>,
 }
 
+impl BothBlock {
+    /// Takes what stands at the end of a loop's body, such as an `if` without `;`, for a statement.
+    fn end_as_statement(&mut self) {
+        if let (Some(step), Some(value)) = (self.value.take(), self.quoted.value.take()) {
+            let native = step.native;
+            self.steps.push(Step { native: quote!(#native;), ..step });
+            self.quoted.stmts.push(q::Stmt { span: value.span, kind: q::StmtKind::Expr(*value) });
+        }
+    }
+}
+
 impl Body {
     /// A body of a closure: free names are captured.
     pub fn of_kernel(library: Library) -> Body {
@@ -134,6 +147,7 @@ impl Body {
             groups: None,
             depth: 0,
             keeps_apart: false,
+            asks_if_proven: false,
             captures_allowed: true,
             of_method: false,
         }
@@ -176,6 +190,13 @@ impl Body {
             none if none.is_empty() => cells,
             ways => quote_spanned!(own()=> { #ways #cells }),
         }
+    }
+
+    /// Rust that says whether all reads were proven, for a body that asks.
+    pub fn says_proven(&self, is_proven: bool) -> TokenStream {
+        let (name, truth) = (expr::proven(), self.library.scalar("bool", own()));
+        let says = self.asks_if_proven.then(|| quote_spanned!(own()=> const #name: #truth = #is_proven;));
+        says.unwrap_or_default()
     }
 
     /// Keeps an error.

@@ -130,3 +130,89 @@ fn is_value(expr: &Expr, locals: &HashSet<LocalId>) -> bool {
     Walk { expr: &mut look, stmt: &mut |_| true }.expr(expr);
     value
 }
+
+/// Most nodes, and most reads, of what is computed though nothing may ask for it.
+const CHEAP: [usize; 2] = [150, 8];
+
+/// Whether a block does nothing but give a value.
+fn gives_alone(block: &Block) -> bool {
+    let names = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Let { init: Some(_), .. });
+    block.value.is_some() && block.stmts.iter().all(names)
+}
+
+/// Whether these blocks do nothing but give values, one is read of an array, and together they cost little more than
+/// that, and raise no fault where no read does.
+pub fn are_cheap<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> bool {
+    let (mut cost, mut alone) = (Cost::default(), true);
+    for block in blocks {
+        alone &= gives_alone(block);
+        cost.of(|walk| walk.block(block));
+    }
+    alone && cost.is_little()
+}
+
+/// The same of a value.
+pub fn is_cheap(value: &Expr) -> bool {
+    let mut cost = Cost::default();
+    cost.of(|walk| walk.expr(value));
+    cost.is_little()
+}
+
+/// What computing something costs.
+#[derive(Default)]
+struct Cost {
+    nodes: usize,
+    reads: usize,
+    /// It has something that may cost more, or fail.
+    others: bool,
+}
+
+impl Cost {
+    fn of(&mut self, walk: impl FnOnce(&mut Walk<'_>)) {
+        walk(&mut Walk { expr: &mut |expr| self.take(expr), stmt: &mut |_| true });
+    }
+
+    fn is_little(&self) -> bool {
+        let [nodes, reads] = CHEAP;
+        !self.others && (1..=reads).contains(&self.reads) && self.nodes <= nodes
+    }
+
+    fn take(&mut self, expr: &Expr) {
+        let is_entry = |path: &[Projection]| match path {
+            [] | [Projection::Field(_)] => true,
+            [Projection::Index(entry)] => matches!(entry.kind, ExprKind::Int(..)),
+            _ => false,
+        };
+        self.nodes += 1;
+        self.others |= match &expr.kind {
+            ExprKind::Load { path, .. } => {
+                self.reads += 1;
+                !is_entry(path)
+            }
+            ExprKind::Project(_, part) => !is_entry(std::slice::from_ref(part)),
+            // (Quotients of integers may fail.)
+            ExprKind::Binary(op, ..) => matches!(op, BinaryOp::Div | BinaryOp::Rem),
+            ExprKind::Method(method, _) => !matches!(method, Method::Min | Method::Max | Method::Abs),
+            ExprKind::If { then, otherwise, .. } => {
+                !gives_alone(then) || otherwise.as_ref().is_none_or(|otherwise| !gives_alone(otherwise))
+            }
+            ExprKind::Block(block) => !gives_alone(block),
+            ExprKind::Int(..)
+            | ExprKind::Float(..)
+            | ExprKind::Bool(_)
+            | ExprKind::Local(_)
+            | ExprKind::Capture(_)
+            | ExprKind::Constant(_)
+            | ExprKind::At
+            | ExprKind::Unary(..)
+            | ExprKind::Cast(..)
+            | ExprKind::Compare(..)
+            | ExprKind::And(..)
+            | ExprKind::Or(..)
+            | ExprKind::Shift { .. }
+            | ExprKind::Tuple(_)
+            | ExprKind::Array(_) => false,
+            _ => true,
+        };
+    }
+}

@@ -6,6 +6,7 @@ pub(crate) mod apart;
 pub(crate) mod args;
 pub(crate) mod ask;
 pub(crate) mod block;
+pub(crate) mod both;
 mod check;
 mod colour;
 #[cfg(feature = "num-complex")]
