@@ -4,6 +4,7 @@ mod analysis_support;
 
 use analysis_support::*;
 use tida_kernels::analysis::{Interval, Precalculability, Symbol, Why};
+use tida_kernels::element::ScalarType;
 use tida_kernels::ir::*;
 use tida_kernels::scalar::Value;
 
@@ -69,6 +70,38 @@ fn quotients_and_bounds_have_ranges() {
         b.add(x, quotient)
     });
     assert_eq!(first(&found).index[1], form(3, &[(Symbol::At(1), 1)]));
+}
+
+/// A cast that widens what only run time tells has the numbers of the type before it, if these are few.
+#[test]
+fn values_of_few_numbers_have_ranges() {
+    use ScalarType::{Bool, I8, I16, I32, U8, U16, U64};
+    let range = |through: &[ScalarType]| {
+        let (_, found) = reads_at(|b, _| {
+            let x = b.at(1);
+            let told = b.expr(I64, ExprKind::Unary(UnaryOp::Not, x));
+            let small = through.iter().fold(told, |value, ty| b.cast(value, Type::Scalar(*ty)));
+            b.cast(small, I64)
+        });
+        let access = first(&found);
+        assert_eq!(access.precalculable, Precalculability::No(Why::Operator));
+        assert!(!found.moves_evenly(access));
+        found.range(access, &[0, 0], &[1, 1], &[]).map(|r| (r[1].lo, r[1].hi))
+    };
+    assert_eq!([range(&[U8]), range(&[I8])], [Some((0, 255)), Some((-128, 127))]);
+    assert_eq!([range(&[U16]), range(&[I16])], [Some((0, 65535)), Some((-32768, 32767))]);
+    assert_eq!([range(&[I32]), range(&[U64]), range(&[])], [None; 3]);
+    // What is cut off is not known; what is widened twice is.
+    assert_eq!([range(&[U8, I8]), range(&[U8, U16])], [Some((-128, 127)), Some((0, 255))]);
+    // The other way round, 255 is another number.
+    assert_eq!(range(&[U16, U8]), Some((0, 255)));
+    let (_, found) = reads_at(|b, _| {
+        let (x, y) = (b.at(0), b.at(1));
+        let less = b.expr(Type::Scalar(Bool), ExprKind::Compare(CompareOp::Lt, x, y));
+        b.cast(less, I64)
+    });
+    let values = found.range(first(&found), &[0, 0], &[1, 1], &[]).map(|r| (r[1].lo, r[1].hi));
+    assert_eq!(values, Some((0, 1)));
 }
 
 /// What `u[[at[0], op(at[1], n)]]` may touch over so many cells, `n` being captured.

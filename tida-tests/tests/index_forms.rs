@@ -220,6 +220,128 @@ fn values_that_are_bounded_tell_where_to_read() {
     }
 }
 
+/// A value of a type with few numbers says where to read as it is: an image's grey in a table of 256, a mask's `bool`.
+#[test]
+fn values_of_few_numbers_tell_where_to_read() {
+    for acc in everywhere() {
+        let builder = TileArray::<u8, 2>::builder(SHAPE).regions([3, 2]).ghost(1);
+        let mut grey = builder.build(&acc).unwrap();
+        let mut mask = TileArray::<bool, 2>::builder(SHAPE).regions([3, 2]).ghost(1).build(&acc).unwrap();
+        let mut curve = TileArray::<f32, 1>::builder([256]).build(&acc).unwrap();
+        let mut near = TileArray::<i8, 2>::builder([2, 256]).build(&acc).unwrap();
+        let (g, m) = (|[j, i]: [usize; 2]| (j * 37 + i * 11) as u8, |[j, i]: [usize; 2]| (j * i) % 3 == 1);
+        let (c, n) = (|[k]: [usize; 1]| (k * k) as f32, |[j, i]: [usize; 2]| (i / 2) as i8 - j as i8);
+        grey.fill(g).unwrap();
+        mask.fill(m).unwrap();
+        curve.fill(c).unwrap();
+        near.fill(n).unwrap();
+        let mut v = TileArray::<f32, 2>::builder(SHAPE).regions([3, 2]).build(&acc).unwrap();
+        macro_rules! looked_up {
+            () => {
+                kernel!(|v, grey, mask, curve, near, at| {
+                    // (A sum of `u8` is one, which wraps.)
+                    let next = grey[at] + 200;
+                    let other = near[[mask[at] as i64, next as i64]];
+                    v[at] = curve[[grey[at] as i64]] + curve[[(other as i64 + 128).min(255)]] + other as f32;
+                })
+            };
+        }
+        proven(tida::explain((&mut v, &grey, &mask, all(&curve), all(&near)), looked_up!()));
+        for tile in TileIter::new(&v).tile_size([5, 64]) {
+            compute(&tile, (&mut v, &grey, &mask, all(&curve), all(&near)), looked_up!()).unwrap();
+        }
+        for ((j, i), got) in v.to_ndarray().unwrap().indexed_iter() {
+            let other = n([m([j, i]) as usize, g([j, i]).wrapping_add(200) as usize]);
+            let want = c([g([j, i]) as usize]) + c([(other as i64 + 128) as usize]) + other as f32;
+            assert_eq!(got.to_bits(), want.to_bits(), "at {j}, {i} on {acc}");
+        }
+    }
+}
+
+/// Of a table that is shorter than the type has numbers, each cell looks whether its number is there.
+#[test]
+fn values_of_few_numbers_may_lead_outside() {
+    for acc in everywhere() {
+        let mut grey = TileArray::<u8, 1>::builder([300]).build(&acc).unwrap();
+        let mut curve = TileArray::<f32, 1>::builder([200]).build(&acc).unwrap();
+        let mut v = TileArray::<f32, 1>::builder([300]).build(&acc).unwrap();
+        curve.fill(|[k]| k as f32).unwrap();
+        for most in [200, 256] {
+            grey.fill(|[i]| (i % most) as u8).unwrap();
+            for tile in TileIter::new(&v) {
+                compute(
+                    &tile,
+                    (&mut v, &grey, all(&curve)),
+                    kernel!(|v, grey, curve, at| v[at] = curve[[grey[at] as i64]]),
+                )
+                .unwrap();
+            }
+            let found = v.read_box(v.domain());
+            if most == 200 {
+                let want: Vec<f32> = (0..300).map(|i| (i % most) as f32).collect();
+                assert_eq!(found.unwrap(), want, "on {acc}");
+            } else {
+                let told = found.unwrap_err().to_string();
+                assert!(told.contains("`curve`") && told.contains("outside"), "{told} on {acc}");
+            }
+        }
+    }
+}
+
+/// A condition keeps reads inside, or chooses between values that are read. Without ghosts these reads are checked, and
+/// cells read nothing that the condition spares them; with ghosts they are proven, and cells may read all.
+#[test]
+fn conditions_spare_reads() {
+    macro_rules! guarded {
+        () => {
+            kernel!(|v, u, heat, at| {
+                let inside = at[1] > 0 && at[1] < 129;
+                let (low, high) =
+                    (inside && u[at - [0, 1]] < 90, at[1] == 129 || u[at + [0, 1]] > 60 || heat[at] > 0.5);
+                let side = if inside && heat[at] < 0.25 { u[at + [0, 1]] } else { u[at] };
+                let both = match u[at] {
+                    x if x < 40 => {
+                        let sum = if at[1] > 0 { u[at - [0, 1]] + x } else { x };
+                        (sum, 3)
+                    }
+                    x if x > 200 && inside => (u[at + [0, 1]], u[at - [0, 1]]),
+                    x => (x, x & 1),
+                };
+                v[at] = (if low && high { side } else { both.0 }) ^ both.1;
+            })
+        };
+    }
+    for acc in everywhere() {
+        for (regions, ghost) in [([1, 1], 0), ([3, 1], 1), ([3, 2], 1)] {
+            let mut u = TileArray::<u8, 2>::builder(SHAPE).regions(regions).ghost(ghost).build(&acc).unwrap();
+            let mut heat = TileArray::<f32, 2>::builder(SHAPE).regions(regions).ghost(ghost).build(&acc).unwrap();
+            let (f, h) = (|j: usize, i: usize| (j * 53 + i * 29) as u8, |j, i| value(4, [j, i, 0]) as f32);
+            u.fill(|[j, i]| f(j, i)).unwrap();
+            heat.fill(|[j, i]| h(j, i)).unwrap();
+            u.fill_ghosts().unwrap();
+            let mut v = u.like().unwrap();
+            if ghost == 1 {
+                proven(tida::explain((&mut v, &u, &heat), guarded!()));
+            }
+            for tile in TileIter::new(&v).tile_size([5, 64]) {
+                compute(&tile, (&mut v, &u, &heat), guarded!()).unwrap();
+            }
+            for ((j, i), got) in v.to_ndarray().unwrap().indexed_iter() {
+                let (x, inside) = (f(j, i), i > 0 && i < 129);
+                let (low, high) = (inside && f(j, i - 1) < 90, i == 129 || f(j, i + 1) > 60 || h(j, i) > 0.5);
+                let side = if inside && h(j, i) < 0.25 { f(j, i + 1) } else { x };
+                let both = match x {
+                    x if x < 40 => (if i > 0 { f(j, i - 1).wrapping_add(x) } else { x }, 3),
+                    x if x > 200 && inside => (f(j, i + 1), f(j, i - 1)),
+                    x => (x, x & 1),
+                };
+                let want = (if low && high { side } else { both.0 }) ^ both.1;
+                assert_eq!(*got, want, "at {j}, {i} of {regions:?} on {acc}");
+            }
+        }
+    }
+}
+
 /// Where the bounds allow more than there is, each cell looks: a value that stays inside is no error.
 #[test]
 fn values_that_could_lead_outside_are_checked() {

@@ -330,13 +330,17 @@ impl Walker<'_> {
 
     /// A value that is no form as a number of its type: what bounds it has a range. Of `u64` those up to the greatest
     /// `i64` alone.
-    fn told(&mut self, value: Val, ty: ScalarType) -> Val {
-        match (&value, int_type(ty)) {
-            (Val::Opaque(why), Some((_, lo, hi))) => {
-                let [lo, hi] = [lo, hi].map(|end| i64::try_from(end).unwrap_or(i64::MAX));
-                Val::Affine(Affine::new(self.choice(Choice::Told(Interval { lo, hi }, *why))))
-            }
-            _ => value,
+    pub fn told(&mut self, value: Val, ty: ScalarType) -> Val {
+        let Some((_, lo, hi)) = int_type(ty) else { return value };
+        let [lo, hi] = [lo, hi].map(|end| i64::try_from(end).unwrap_or(i64::MAX));
+        self.told_within(value, Interval { lo, hi })
+    }
+
+    /// A value that is no form as one of these numbers.
+    pub fn told_within(&mut self, value: Val, numbers: Interval) -> Val {
+        match value {
+            Val::Opaque(why) => Val::Affine(Affine::new(self.choice(Choice::Told(numbers, why)))),
+            form => form,
         }
     }
 

@@ -150,6 +150,7 @@ impl Walker<'_> {
             ExprKind::Compare(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) => self.opaque(&[*a, *b]),
             ExprKind::Cast(a) => match (int, self.int_of(*a), self.known_value(*a)) {
                 (Some(to), Some(from), Val::Affine(a)) => Val::or_opaque(self.cast(a, from, to)),
+                (Some(to), _, Val::Opaque(_)) => self.of_few(*a, to).unwrap_or_else(|| self.opaque(&[*a])),
                 _ => self.opaque(&[*a]),
             },
             ExprKind::Decode(_, a) => self.opaque(&[*a]),
@@ -270,6 +271,18 @@ impl Walker<'_> {
         let exact = if to_width > width { self.require(&a.form, from) } else { None };
         let a = Affine { form: wrap_constant(a.form, to), fits: a.fits };
         a.with_fits(exact.as_slice())
+    }
+
+    /// A cast of a value that is no form, if its type has few numbers: of `u8` they are 0 to 255.
+    fn of_few(&mut self, id: ExprId, to: ScalarType) -> Option<Val> {
+        let from = self.body.exprs.get(id.0 as usize)?.ty.scalar()?;
+        let (width, (to_width, ..)) = (8 * from.size(), int_type(to)?);
+        let value = self.known_value(id);
+        match from {
+            ScalarType::Bool => Some(self.told_within(value, Interval { lo: 0, hi: 1 })),
+            _ if from.is_int() && width <= 16 && width < to_width as usize => Some(self.told(value, from)),
+            _ => None,
+        }
     }
 
     /// The condition that `form` is a value of `ty`; `None` if constants show it.
