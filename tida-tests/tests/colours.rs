@@ -532,6 +532,84 @@ fn reads_under_conditions() {
     }
 }
 
+/// Loops say where the other colours lie: over a list, and over distances. So they do in sweeps with an order.
+#[test]
+fn loops_read_other_colours() {
+    for acc in everywhere() {
+        let mut u = TileArray::<i64, 2>::builder([6, 130]).regions([2, 1]).ghost(1).boundary(Boundary::Fixed(7));
+        let start = |[row, column]: [usize; 2]| (row * 31 + column * 17) as i64 % 23;
+        let mut loops = u.build(&acc).unwrap();
+        let mut written = loops.like().unwrap();
+        u = u.ghost([3, 0]);
+        let mut lines = u.build(&acc).unwrap();
+        loops.fill(start).unwrap();
+        written.fill(start).unwrap();
+        lines.fill(start).unwrap();
+        for colour in [0, 1] {
+            fill_ghosts((&mut loops, &mut written)).unwrap();
+            sweep_colour(
+                Colour::red_black(colour),
+                loops.tiles(),
+                &mut loops,
+                kernel!(|u, at| {
+                    let mut same = 0;
+                    let mut sum = 0;
+                    for (j, i) in [(0, 1), (0, -1), (1, 0), (-1, 0)] {
+                        let other = u[at + [j, i]];
+                        if other % 3 == u[at] % 3 {
+                            same += 1;
+                        }
+                        sum += j * other;
+                    }
+                    for d in [-1, 1] {
+                        sum += 3 * u[at + [0, d]];
+                    }
+                    u[at] += 100 * same + sum;
+                }),
+            )
+            .unwrap();
+            sweep_colour(
+                Colour::red_black(colour),
+                written.tiles(),
+                &mut written,
+                kernel!(|u, at| {
+                    let (e, w, s, n) = (u[at + [0, 1]], u[at - [0, 1]], u[at + [1, 0]], u[at - [1, 0]]);
+                    let c = u[at] % 3;
+                    let mut same = if e % 3 == c { 100 } else { 0 };
+                    same += if w % 3 == c { 100 } else { 0 };
+                    same += if s % 3 == c { 100 } else { 0 };
+                    same += if n % 3 == c { 100 } else { 0 };
+                    u[at] += same + (s - n) + 3 * w + 3 * e;
+                }),
+            )
+            .unwrap();
+        }
+        assert_eq!(loops.read_box(loops.domain()).unwrap(), written.read_box(written.domain()).unwrap(), "on {acc}");
+        lines.fill_ghosts().unwrap();
+        sweep_along(
+            0,
+            Forward,
+            lines.tiles(),
+            &mut lines,
+            kernel!(|u, at| {
+                for r in 1..=3 {
+                    u[at] += r * u[at - [r, 0]] % 5;
+                }
+            }),
+        )
+        .unwrap();
+        let mut plain = vec![[7; 130]; 3];
+        for row in 0..6 {
+            let mut line: [i64; 130] = std::array::from_fn(|column| start([row, column]));
+            for (column, x) in line.iter_mut().enumerate() {
+                (1..=3).for_each(|r| *x += r * plain[row + 3 - r as usize][column] % 5);
+            }
+            plain.push(line);
+        }
+        assert_eq!(lines.read_box(lines.domain()).unwrap(), plain[3..].concat(), "on {acc}");
+    }
+}
+
 #[test]
 fn what_cannot_be_is_said() {
     for acc in everywhere() {

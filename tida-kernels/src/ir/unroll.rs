@@ -68,9 +68,8 @@ pub fn specialised(kernel: &Kernel, values: &[(u32, i64)]) -> Option<Kernel> {
 
 /// What writes loops out.
 struct Writer<'a> {
-    /// Arguments that are read around the cell.
-    near: Vec<bool>,
-    /// Those, and the ones that are written in it.
+    /// Arguments that are read around the cell, or written in it. (A sweep with an order or over a colour reads around
+    /// the cell what it writes.)
     of_cells: Vec<bool>,
     captures: &'a [Capture],
     body: &'a mut Body,
@@ -115,12 +114,11 @@ impl Fixed {
 impl<'a> Writer<'a> {
     /// For these statements of the body.
     fn new(body: &'a mut Body, block: &Block, (args, captures): (&[Arg], &'a [Capture]), rank: usize) -> Writer<'a> {
-        let near = args.iter().map(|arg| arg.access == Access::Read && arg.rank == rank).collect();
         let is_of_cells = |arg: &Arg| matches!(arg.access, Access::Read | Access::Write) && arg.rank == rank;
         let of_cells = args.iter().map(is_of_cells).collect();
         let room = body.exprs.len() + ROOM;
         let fixed = Fixed::of(body, block);
-        Writer { near, of_cells, captures, body, room, written: 0, fixed }
+        Writer { of_cells, captures, body, room, written: 0, fixed }
     }
 
     /// Collects the captured integers in the bounds of loops around the cell.
@@ -231,7 +229,7 @@ impl<'a> Writer<'a> {
             let ExprKind::Load { arg, index, component } = &expr.kind else { return };
             near |= counts(*arg, component);
             for id in index.iter().filter(|id| self.names(**id, &of)) {
-                let plain = self.near.get(*arg as usize) == Some(&true) && self.is_sum(*id);
+                let plain = self.of_cells.get(*arg as usize) == Some(&true) && self.is_sum(*id);
                 near |= plain;
                 otherwise |= !plain;
             }
