@@ -264,7 +264,9 @@ macro_rules! int {
             }
             #[inline(always)]
             fn div(self, b: $t) -> $t {
-                self.checked_div(b).unwrap_or_else(|| quotient_fault(self, b == 0))
+                let fails = self.checked_div(b).is_none();
+                let quotient = self.wrapping_div(divisor(b, fails));
+                if b == 0 { 0 } else { quotient }
             }
         }
         impl Arithmetic for $t {
@@ -277,7 +279,8 @@ macro_rules! int {
             const TYPE: ScalarType = ScalarType::$scalar;
             #[inline(always)]
             fn rem(self, b: $t) -> $t {
-                self.checked_rem(b).unwrap_or_else(|| quotient_fault(self, true))
+                let fails = self.checked_rem(b).is_none();
+                self.wrapping_rem(divisor(b, fails))
             }
             #[inline(always)]
             fn abs(self) -> $t {
@@ -299,11 +302,14 @@ macro_rules! int {
             }
             #[inline(always)]
             fn rem_euclid(self, b: $t) -> $t {
-                self.checked_rem_euclid(b).unwrap_or_else(|| quotient_fault(self, true))
+                let fails = self.checked_rem(b).is_none();
+                self.wrapping_rem_euclid(divisor(b, fails))
             }
             #[inline(always)]
             fn div_euclid(self, b: $t) -> $t {
-                self.checked_div_euclid(b).unwrap_or_else(|| quotient_fault(self, b == 0))
+                let fails = self.checked_div(b).is_none();
+                let quotient = self.wrapping_div_euclid(divisor(b, fails));
+                if b == 0 { 0 } else { quotient }
             }
         }
         impl Int for $t {
@@ -371,12 +377,21 @@ macro_rules! bits {
     };
 }
 
-/// What a division that has no result gives: 0, or the dividend (`MIN / -1` is `MIN`).
+/// What to divide by: 1 where a division has no result, which raises. (`MIN / -1` is `MIN / 1`, with what either leaves.)
+/// So the quotient itself stands under no condition, and the compiler takes it once where several are the same.
+#[inline(always)]
+fn divisor<T: From<bool>>(b: T, fails: bool) -> T {
+    if fails {
+        division_fault();
+        return T::from(true);
+    }
+    b
+}
+
 #[cold]
 #[inline(never)]
-fn quotient_fault<T: Default>(dividend: T, zero: bool) -> T {
+fn division_fault() {
     fault::raise(Fault::Division);
-    if zero { T::default() } else { dividend }
 }
 
 int!(u8, U8, |x| x, |x| (x != 0) as u8);
