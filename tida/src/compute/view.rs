@@ -175,6 +175,26 @@ impl<const D: usize> Raw<D> {
         }
         position as usize
     }
+
+    /// Whether a global coordinate may be accessed.
+    #[inline(always)]
+    fn has(&self, at: [i64; D]) -> bool {
+        is_within(at, self.bounds.lo, self.bounds.hi)
+    }
+}
+
+/// Whether a cell lies in a box, by one comparison for each axis and one branch. (Cells that look for themselves do
+/// little more than that.)
+#[inline(always)]
+fn is_within<const D: usize>(at: [i64; D], lo: [i64; D], hi: [i64; D]) -> bool {
+    let (mut inside, mut d) = (true, 0);
+    while d < D {
+        // (As for `position`. Boxes that have cells are shorter than `i64` is.)
+        let extent = hi[d].saturating_sub(lo[d]).max(0);
+        inside &= (at[d].wrapping_sub(lo[d]) as u64) < extent as u64;
+        d += 1;
+    }
+    inside
 }
 
 // SAFETY: a view is a description of memory; who runs a kernel makes sure that no two threads write one cell.
@@ -203,7 +223,7 @@ impl<T: Element, const D: usize, M: Mode> View<T, D, M> {
 
     #[inline(always)]
     fn position(&self, at: [i64; D]) -> Option<usize> {
-        if M::CHECKED && !self.raw.bounds.contains(at) {
+        if M::CHECKED && !self.raw.has(at) {
             out_of_range(self.arg, &at);
             return None;
         }
@@ -382,7 +402,7 @@ pub struct Whole<const E: usize> {
     pub(crate) regions: Vec<Raw<E>>,
     /// Ends of the regions' valid boxes along each axis.
     pub(crate) ends: [Vec<i64>; E],
-    /// The valid cells.
+    /// The valid cells, from 0 on along each axis.
     pub(crate) bounds: GridBox<E>,
 }
 
@@ -412,6 +432,8 @@ pub struct AllView<T, const E: usize, M> {
     /// Its region, if it has one alone, or all that is read is in one: beside the view, not behind it, where the
     /// compiler would look it up for each cell.
     alone: Option<Raw<E>>,
+    /// How many cells it has along each axis, from 0 on.
+    shape: [i64; E],
     arg: u32,
     marker: PhantomData<fn() -> (T, M)>,
 }
@@ -426,7 +448,8 @@ impl<T: Element, const E: usize, M: Mode> AllView<T, E, M> {
             [one] => Some(*one),
             regions => alone.and_then(|alone| regions.get(alone).copied()),
         };
-        AllView { whole, alone, arg, marker: PhantomData }
+        let shape = whole.bounds.hi;
+        AllView { whole, alone, shape, arg, marker: PhantomData }
     }
 }
 
@@ -469,7 +492,7 @@ impl<T: Element, const E: usize, M: Mode> ReadView for AllView<T, E, M> {
     }
     #[inline(always)]
     fn place(&self, at: [i64; E]) -> T::Place {
-        if M::CHECKED && !self.whole.bounds.contains(at) {
+        if M::CHECKED && !is_within(at, [0; E], self.shape) {
             out_of_range(self.arg, &at);
             return zero_place::<T>();
         }
