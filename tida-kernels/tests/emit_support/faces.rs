@@ -1,7 +1,7 @@
 //! Kernels that set ghosts beyond a face, and a step that reads them.
 
 use tida_kernels::element::{ElementType, ScalarType};
-use tida_kernels::interp::run_box;
+use tida_kernels::interp::{Memory, run_box};
 use tida_kernels::ir::{Access, Kernel, Type};
 use tida_kernels::plan::fuse::Fused;
 use tida_kernels::plan::{Dialect, Goal, Plan};
