@@ -129,9 +129,9 @@ impl Classes {
         }
     }
 
-    /// Whether all cells of a block take the turns of this loop together, which may be `inside` of another such. (A short
-    /// one that is written out is a part of what each cell does: cut by it, the cell would have to keep all that it has
-    /// from turn to turn.)
+    /// Whether all cells of a block take the turns of this loop together, which may be `inside` of another such. (A
+    /// short one that is written out is a part of what each cell does: cut by it, the cell would have to keep all that
+    /// it has from turn to turn.)
     pub fn together(&self, (local, range, body): Loop<'_>, inside: bool) -> bool {
         let same = range.parts().all(|part| self.of_expr(part) == Class::Same);
         let short = || is_written_out((local, range, body), self.constants, &Around::new());

@@ -283,7 +283,7 @@ pub(crate) unsafe fn enqueue_alone(
         return unsafe { launch.clone().enqueue(queue, boxes) };
     };
     let of = SweepLaunch::usual(prepared, captures, NativeForm::default());
-    // SAFETY: the caller's promise; `check` has proven that what the sweep reads around its cells lies within the region
-    // and its ghosts, and this reads no further; the kernels of faces were proven to read what lies inwards.
+    // SAFETY: the caller's promise; `check` has proven that what the sweep reads around its cells lies within the
+    // region and its ghosts, and this reads no further; the kernels of faces were proven to read what lies inwards.
     unsafe { of.enqueue(queue, launch.args(), boxes, Arc::new(launch.clone())) }
 }

@@ -83,8 +83,7 @@ impl Core {
     }
 
     /// A sweep takes no more tiles: it runs when its turn comes.
-    pub(super) fn close(self: &Arc<Core>, sweep: Box<OpenSweep>, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
-        let sweep = *sweep;
+    pub(super) fn close(self: &Arc<Core>, sweep: OpenSweep, chain: Option<&mut OpenChain>, fusing: &mut Fusing) {
         if sweep.is_held_back() {
             return fusing.held.push(HeldNode::new(sweep.node, Some(Op::Sweep(sweep.work))));
         }

@@ -689,8 +689,8 @@ impl Core {
     ) -> Option<(Option<StepGroup>, bool)> {
         let launches = following.launches(1);
         let step = launches.first().filter(|step| step.alone().is_some() && self.runs_alone())?;
-        // What it leaves out is set again after the step that follows: by kernels, which are there, and by a fill, which
-        // is there if one more step is.
+        // What it leaves out is set again after the step that follows: by kernels, which are there, and by a fill,
+        // which is there if one more step is.
         let negates = step.negated() != [[0; 2]; 4];
         let there = following.count() > if negates { 2 } else { 1 };
         let may_follow = |op: &Option<&Op>| op.is_some_and(|op| matches!(op, Op::Fill { .. }) || op.sets_ghosts());

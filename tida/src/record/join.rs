@@ -150,7 +150,7 @@ impl Core {
     ) {
         while !open.is_empty() {
             match self.together(open) {
-                (1, _) => self.close(open.remove(0), chain.as_deref_mut(), fusing),
+                (1, _) => self.close(*open.remove(0), chain.as_deref_mut(), fusing),
                 (count, kernel) => {
                     let lines = [&open[0], &open[count - 1]].map(|sweep| sweep.node.recorded);
                     batch.ran((count as u64, 1), lines);

@@ -221,9 +221,7 @@ impl Core {
         }
         self.unfinished.add();
         add_touches(&node, tile.touches);
-        for before in tile.after {
-            node.wait_for(before, Need::Value);
-        }
+        tile.after.iter().for_each(|before| node.wait_for(before, Need::Value));
         let (mut work, step) = (tile.sweep(launch), step.flatten());
         // It may do the work of the steps after it too.
         let beside = if turn.is_some() && kind.is_none() { recorder.fusing.beside() } else { Vec::new() };

@@ -8,8 +8,8 @@ use crate::plan::fuse::Steps;
 
 /// A kernel that computes these ghosts as [`with_ghosts`](super::with_ghosts) does, for a launch of one step over a
 /// whole domain, in which the text knows which cells lie beyond faces
-/// ([`Capture::beyond`](crate::ir::Capture::beyond)). Along each axis there are at least twice as many cells as it reads
-/// to one side. None of a kernel that reads ghosts beyond edges and corners of such faces: all cells would ask.
+/// ([`Capture::beyond`](crate::ir::Capture::beyond)). Along each axis there are at least twice as many cells as it
+/// reads to one side. None of a kernel that reads ghosts beyond edges and corners of such faces: all cells would ask.
 pub fn with_ghosts_alone(
     kernel: &Kernel,
     steps: &Steps,
