@@ -96,25 +96,6 @@ kernels! {
         let side = if u[at] > 0.5 { u[at + [0, 1]] } else { u[at - [1, 0]] };
         next[at] = 0.5 * (u[at] + side);
     });
-    // A condition or a choice between values reads, and all reads are proven: cells read them all.
-    both: (tiles), kernel!(|next, u, at| {
-        let warm = u[at] > 0.5 && u[at + [0, 1]] > 0.25 && (u[at - [0, 1]] > 0.25 || u[at - [1, 0]] > 0.75);
-        let x = if u[at] > 0.7 { 2.0 * u[at + [1, 0]] } else { 0.5 * (u[at] + u[at - [1, 0]]) };
-        next[at] = if warm { x } else { x * x };
-    });
-    // The inner loop is a part of what each cell does in a turn of the outer one, which ends in an `if`.
-    short_in_long: (whole), kernel!(|next, u, at| {
-        let mut s = [1.0, 2.0, 3.0];
-        for k in 0..64 {
-            for c in 0..3 {
-                s[c as usize] = 0.5 * s[c as usize] + s[((c + 1) % 3) as usize] * u[[at[0], k]];
-            }
-            if s[0] > 8.0 {
-                s[0] = 0.25 * s[0];
-            }
-        }
-        next[at] = s[0] + s[1] + s[2];
-    });
     until_it_is_near: (tiles), kernel!(|next, u, at| {
         let a = u[at] + 1.0;
         let mut x = a;

@@ -411,10 +411,10 @@ fn lines_and_four_axes() {
     }
 }
 
-/// Rows of which every second cell runs, in vectors: elements of several components, one of which is written under a
-/// condition; reads three cells away; small numbers; and a kernel that reads what it has written.
+/// Rows of which all cells run, though every second one alone writes: elements of several components, one of which is
+/// written under a condition; reads three cells away; small numbers; and a kernel that reads what it has written.
 #[test]
-fn rows_of_which_every_second_cell_runs() {
+fn rows_of_which_all_cells_run() {
     let shape = [9usize, 301];
     let (rows, columns) = (1..8usize, 3..298usize);
     let inner = |u: TileIter<2>| u.within([1, 3], [8, 298]);

@@ -184,12 +184,30 @@ pub fn fusible(kernel: &Kernel, analysis: &Analysis) -> Result<Steps, &'static s
 /// The axes whose coordinates a cell computes with, as bits, of a kernel that may run in cells whose values are of no
 /// use: whatever these read, the kernel ends, fails nowhere, reads where it may, and writes nothing but its own cell.
 pub fn harmless(kernel: &Kernel, analysis: &Analysis) -> Option<u8> {
-    is_harmless(kernel, analysis).then(|| coordinates(kernel))
+    let writes = |usage: &ArgUse| usage.accesses.iter().all(|access| access.at_cell);
+    is_harmless(kernel, analysis, &writes).then(|| coordinates(kernel))
 }
 
-/// Whether a kernel ends, fails nowhere, reads where it may and writes its own cell alone in cells whose values are of
-/// no use.
-fn is_harmless(kernel: &Kernel, analysis: &Analysis) -> bool {
+/// How far around it a cell reads what is written, as offsets along each of four axes, of a kernel that is harmless but
+/// for that. It has no loop and no function that a device computes in its own way, so that cells that run for nothing
+/// take little time.
+pub fn harmless_around(kernel: &Kernel, analysis: &Analysis) -> Option<[(i64, i64); 4]> {
+    let mut around = [(0, 0); 4];
+    let written = kernel.args.iter().zip(&analysis.args).filter(|(arg, _)| arg.access == Access::Write);
+    for access in written.flat_map(|(_, usage)| &usage.accesses) {
+        let offsets = access.offsets()?;
+        let first = 4usize.checked_sub(offsets.len())?;
+        for ((lo, hi), offset) in around[first..].iter_mut().zip(offsets) {
+            (*lo, *hi) = ((*lo).min(offset), (*hi).max(offset));
+        }
+    }
+    let fast = analysis.loops.is_empty() && !analysis.uses_inexact;
+    (fast && is_harmless(kernel, analysis, &|_| true)).then_some(around)
+}
+
+/// Whether a kernel ends, fails nowhere and reads where it may in cells whose values are of no use, if `writes` says so
+/// of each argument that is written.
+fn is_harmless(kernel: &Kernel, analysis: &Analysis, writes: &dyn Fn(&ArgUse) -> bool) -> bool {
     let turns = (0..analysis.loops.len()).all(|n| analysis.turns(n as u32).is_some_and(|turns| turns <= TURNS));
     let endless = has_while(&kernel.body.block) || kernel.functions.iter().any(|f| crate::ir::has_loop(&f.body.block));
     let sound = analysis.complete && !analysis.may_fault && turns && !endless;
@@ -197,7 +215,7 @@ fn is_harmless(kernel: &Kernel, analysis: &Analysis) -> bool {
         let affine = |form: &IndexForm| matches!(form, IndexForm::Affine(_));
         let known = |access: &ArrayAccess| access.index.iter().all(affine) && access.component.is_some();
         match arg.access {
-            Access::Write => usage.accesses.iter().all(|access| access.at_cell),
+            Access::Write => writes(usage),
             // A table's index is checked by its length alone.
             Access::Table => true,
             _ => usage.accesses.iter().all(known),

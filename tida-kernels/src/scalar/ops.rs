@@ -378,7 +378,8 @@ macro_rules! bits {
 }
 
 /// What to divide by: 1 where a division has no result, which raises. (`MIN / -1` is `MIN / 1`, with what either
-/// leaves.) So the quotient itself stands under no condition, and the compiler takes it once where several are the same.
+/// leaves.) So the quotient itself stands under no condition, and the compiler takes it once where several are the
+/// same.
 #[inline(always)]
 fn divisor<T: From<bool>>(b: T, fails: bool) -> T {
     if fails {

@@ -1,6 +1,6 @@
 //! What decides how a call of `compute` runs, and what it takes over of one that came before.
 
-use std::any::{Any, TypeId};
+use std::any::Any;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -10,7 +10,6 @@ use super::args::{ArgInfo, TiledInfo};
 use super::check::{Line, OneColour, Rule};
 use super::launch::launch_written;
 use crate::launch::capture::{CapturedValue, Captures};
-use crate::launch::quoted::Quoted;
 use crate::program::colour::CellColour;
 use crate::record::driver::Core;
 use crate::record::known::{Call, Found};
@@ -26,9 +25,10 @@ pub(super) struct Calls<'a, const D: usize> {
 }
 
 impl<'a, const D: usize> Calls<'a, D> {
-    /// What decides how it runs, and where it is looked up. Nothing if it is not: on a device, where rounds do more; on
-    /// several places; of a loop that asks for something; if it sets ghosts, or waits for a value that it captures.
-    pub fn described(&self, form: TypeId, quoted: &Quoted) -> Option<(&'a Arc<Core>, Call)> {
+    /// Writes down what decides how it runs, and says where it is looked up. Nothing if it is not: on a device, where
+    /// rounds do more; on several places; of a loop that asks for something; if it sets ghosts, or waits for a value
+    /// that it captures.
+    pub fn describe(&self, captures: &Captures, call: &mut Call) -> Option<&'a Arc<Core>> {
         let Calls { tile, infos, .. } = self;
         let core = infos.iter().find_map(|info| match info {
             ArgInfo::Tiled(tiled) => Some(tiled.acc.core()),
@@ -39,15 +39,14 @@ impl<'a, const D: usize> Calls<'a, D> {
         if other || core.device.is_some() || core.is_one_of_several() || tile.cells.is_empty() {
             return None;
         }
-        let mut call = Call::new(form, quoted.id);
         let region = [address(&tile.layout), tile.region as u64];
         let boxes = [tile.cells.lo, tile.cells.hi, tile.all.lo, tile.all.hi];
         let all = call.add_all(region)
             && call.add_all(boxes.into_iter().flatten().map(|at| at as u64))
-            && add_rule(&mut call, &self.rule)
-            && infos.iter().all(|info| add_arg(&mut call, info))
-            && add_captures(&mut call, &quoted.captures);
-        all.then_some((core, call))
+            && add_rule(call, &self.rule)
+            && infos.iter().all(|info| add_arg(call, info))
+            && add_captures(call, captures);
+        all.then_some(core)
     }
 
     /// Records it, with what was found of one that came before.
@@ -104,9 +103,12 @@ fn add_arg<const D: usize>(call: &mut Call, info: &ArgInfo<'_, D>) -> bool {
     match info {
         ArgInfo::Tiled(TiledInfo { layout, tracker, open, level, whole, .. }) => {
             let (ages, storage) = (&tracker.ages, tracker.storage());
-            let level = level.map_or(0, |level| 1 + level as u64);
+            let mut bits = level.map_or(0, |level| 1 + level as u64);
             let now = [ages.ghosts_fresh(), ages.keeps_ghosts(), storage.stays_in_row()];
-            let bits = open.iter().flatten().chain(&now).fold(level, |bits, bit| bits << 1 | u64::from(*bit));
+            now.into_iter().for_each(|bit| bits = bits << 1 | u64::from(bit));
+            for [low, high] in open {
+                bits = bits << 2 | u64::from(*low) << 1 | u64::from(*high);
+            }
             whole.ranks() == 1 && storage.coding().is_none() && call.add_all([address(tracker), address(layout), bits])
         }
         ArgInfo::Whole { tracker, shape, .. } => {

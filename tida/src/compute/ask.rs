@@ -66,6 +66,9 @@ const PAIR: i64 = 8;
 /// Cells of a row, below which those of a colour run one by one.
 const SHORT: i64 = 16;
 
+/// The lowest and the highest offset from a cell along each of four axes.
+pub(crate) type Around = [(i64, i64); 4];
+
 /// What may run: the kernel that was analysed, with the values captured then.
 #[derive(Debug)]
 pub(crate) struct Pass<'b> {
@@ -88,6 +91,8 @@ pub(crate) struct Pass<'b> {
     along: Option<(usize, bool)>,
     /// The colour of the cells that run, if not all do.
     colour: Option<CellColour>,
+    /// How far around it a cell reads what is written, along each axis, if cells of other colours may run for nothing.
+    around: Option<Around>,
     /// A cell then waits long for the one before it.
     waits: bool,
     /// The fault of the first cell in row-major order, and that cell, or the first of the stretch of its row.
@@ -99,8 +104,22 @@ impl<'b> Pass<'b> {
     pub fn new(quoted: &'b Quoted, numbers: &'b [ScalarType], may_fault: bool) -> Self {
         fault::take();
         let (differs, ran, folded, fault) = Default::default();
-        let (overwrites, in_place, along, colour, waits) = Default::default();
-        Pass { quoted, numbers, differs, ran, folded, may_fault, overwrites, in_place, along, colour, waits, fault }
+        let (overwrites, in_place, along, colour, around, waits) = Default::default();
+        Pass {
+            quoted,
+            numbers,
+            differs,
+            ran,
+            folded,
+            may_fault,
+            overwrites,
+            in_place,
+            along,
+            colour,
+            around,
+            waits,
+            fault,
+        }
     }
 
     /// The same of a kernel that reads other cells of what it writes, if it does, over cells that run in this order, if
@@ -110,9 +129,23 @@ impl<'b> Pass<'b> {
         Pass { in_place, along, ..self }
     }
 
-    /// The same over cells of a colour.
-    pub fn coloured(self, colour: Option<CellColour>) -> Self {
-        Pass { colour, ..self }
+    /// The same over cells of a colour. Where that is given, other cells may run for nothing, which read so far around
+    /// them of what is written.
+    pub fn coloured(self, colour: Option<CellColour>, around: Option<Around>) -> Self {
+        Pass { colour, around, ..self }
+    }
+
+    /// Whether all cells of a row between these may run, though every second one alone has the colour and writes: they
+    /// read nothing that another thread may write, which is what is written beyond the box.
+    #[inline(always)]
+    pub fn may_run_all<const D: usize>(&self, at: [i64; D], [begins, end]: [i64; 2], cells: &GridBox<D>) -> bool {
+        let Some(around) = &self.around else { return false };
+        (0..D).all(|d| {
+            let (lo, hi) = (d + 4).checked_sub(D).map_or((0, 0), |axis| around[axis]);
+            // The first and the last one have the colour.
+            let (first, last) = if d + 1 == D { (begins + 1, end - 2) } else { (at[d], at[d]) };
+            cells.lo[d] <= first + lo && last + hi < cells.hi[d]
+        })
     }
 
     /// Of the cells of a row from this one on, how many come before the first that runs, and how far those that run
@@ -444,7 +477,7 @@ unsafe fn rows<W: Reads, V: StagedViews<D>, R, const D: usize, const APART: bool
                 let (mut from, mut out) = (first, out);
                 while from < last {
                     let to = last.min(from + STRETCH as i64);
-                    out = stretch(views, cell, at, [from, to], out, !pass.overwrites);
+                    out = stretch(views, cell, at, [from, to], out, (!pass.overwrites, Copied::Back));
                     from = to;
                 }
                 out
@@ -530,8 +563,8 @@ unsafe fn row_of_pairs<V, R, const D: usize>(
     out
 }
 
-/// The same of the cells of a colour. If that is every second cell, they write into a buffer where nothing lies between
-/// them: the compiler makes vectors that load all cells of a row and keep every second one.
+/// The same of the cells of a colour. If that is every second cell, all cells run that may, and those of the colour
+/// alone write: vectors are made of cells that follow one another.
 ///
 /// # Safety
 /// As [`row`].
@@ -549,8 +582,13 @@ unsafe fn row_of_colour<W: Reads, V: StagedViews<D>, R, const D: usize>(
     let next = unsafe { out.add((last - first) as usize) };
     let Some((before, every)) = pass.of_row(at) else { return next };
     let begins = first + before;
-    let together = const { W::BLIND && !V::CHECKED && has_room(&V::SIZES) } && every == 2 && last - begins >= SHORT;
-    if !together {
+    // The cell after the last one of the colour, if that is every second cell.
+    let end = last - (last - begins + 1).rem_euclid(2);
+    let all = const { W::BLIND && !V::CHECKED && has_room(&V::SIZES) }
+        && every == 2
+        && end - begins >= SHORT
+        && pass.may_run_all(at, [begins, end], cells);
+    if !all {
         // SAFETY: the caller's promise. (The compiler knows how far they are apart, mostly.)
         unsafe {
             match every {
@@ -561,55 +599,17 @@ unsafe fn row_of_colour<W: Reads, V: StagedViews<D>, R, const D: usize>(
         return next;
     }
     let mut from = begins;
-    while from < last {
-        let n = ((last - from + 1) / 2).min(STRETCH as i64);
-        // SAFETY: the caller's promise; no other thread accesses the cells of the colour that the box has.
+    while from < end {
+        let to = end.min(from + STRETCH as i64);
+        // SAFETY: the caller's promise; no other thread writes the cells between, or accesses those of the colour. (A
+        // stretch has an even number of cells: each begins with one of the colour.)
         unsafe {
             let out = out.add((from - first) as usize);
-            stretch_of_colour(views, cell, at, (from, n as usize), out, !pass.overwrites);
+            stretch(views, cell, at, [from, to], out, (!pass.overwrites, Copied::HalfBack));
         }
-        from += 2 * n;
+        from = to;
     }
     next
-}
-
-/// Runs `n` cells of a row, the one at `from` and every second one after it, by way of a buffer, into which what is
-/// there is copied first if they `fetch`. The values go where those of all cells from `from` on would.
-///
-/// # Safety
-/// As [`row`]; the cells are in the arrays that are written, and no one else accesses them there.
-#[inline(always)]
-unsafe fn stretch_of_colour<V: StagedViews<D>, R, const D: usize>(
-    views: &V,
-    cell: &impl Fn(&V, [i64; D]) -> R,
-    at: [i64; D],
-    (from, n): (i64, usize),
-    out: *mut R,
-    fetch: bool,
-) {
-    let mut buffer = Buffer::new();
-    let memory = buffer.start();
-    let mut start = at;
-    start[D - 1] = from;
-    let mut staged = copied(views);
-    staged.stage(memory, start, true);
-    // (The compiler has to know that no place among them wraps.)
-    let n = n.min(STRETCH);
-    // SAFETY: the caller's promise; `has_room` has said that the bytes of a stretch fit, and twice its length is no
-    // large number.
-    unsafe {
-        if fetch {
-            views.copy(memory, start, n, Copied::HalfThere);
-        }
-        for k in 0..n {
-            let by = k.unchecked_mul(2);
-            let mut here = start;
-            here[D - 1] = from.wrapping_add(by as i64);
-            let value = cell(&*staged, here);
-            out.add(by).write(value);
-        }
-        views.copy(memory, start, n, Copied::HalfBack);
-    }
 }
 
 /// Runs the cells of a row between `begins` and `last` that are so far apart. The values go where those of all cells
@@ -702,10 +702,12 @@ unsafe fn lines<V: StagedViews<D>, R, const D: usize>(
     }
 }
 
-/// As [`row`] by way of a buffer, into which what is there is copied first if they `fetch`.
+/// As [`row`] by way of a buffer, into which what is there is copied first if they `fetch`, and of which `back` says
+/// what is copied to the arrays.
 ///
 /// # Safety
-/// As [`row`]; the cells are in the arrays that are written, and at most [`STRETCH`].
+/// As [`row`]; the cells are in the arrays that are written, and at most [`STRETCH`]. No one else accesses those that
+/// are copied back, or writes the others.
 #[inline(always)]
 unsafe fn stretch<V: StagedViews<D>, R, const D: usize>(
     views: &V,
@@ -713,21 +715,21 @@ unsafe fn stretch<V: StagedViews<D>, R, const D: usize>(
     at: [i64; D],
     [first, last]: [i64; 2],
     out: *mut R,
-    fetch: bool,
+    (fetch, back): (bool, Copied),
 ) -> *mut R {
     let mut buffer = Buffer::new();
     let memory = buffer.start();
     let (mut start, n) = (at, (last - first) as usize);
     start[D - 1] = first;
     let mut staged = copied(views);
-    staged.stage(memory, start, false);
+    staged.stage(memory, start);
     // SAFETY: the caller's promise; `is_staged` has said that the bytes of a stretch fit.
     unsafe {
         if fetch {
             views.copy(memory, start, n, Copied::There);
         }
         let out = row(&*staged, cell, at, [first, last], out);
-        views.copy(memory, start, n, Copied::Back);
+        views.copy(memory, start, n, back);
         out
     }
 }

@@ -126,15 +126,16 @@ where
     // (Both are large, and stay where they are.)
     let mut quoted = quote(&kernel)?;
     let calls = Calls { tile, rule, infos };
-    let mut call = calls.described(TypeId::of::<Held<O, H, N, D>>(), &quoted);
-    if let Some((core, known)) = &call {
-        match core.look_up(known) {
+    let mut call = Call::new(TypeId::of::<Held<O, H, N, D>>(), quoted.id);
+    let mut keeps = calls.describe(&quoted.captures, &mut call);
+    if let Some(core) = keeps {
+        match core.look_up(&call) {
             Look::Known(found) => {
                 calls.record_as(core, &found, recorded);
                 return Ok(());
             }
             Look::Seen => {}
-            Look::New => call = None,
+            Look::New => keeps = None,
         }
     }
     let mut touches = Touches::new();
@@ -147,7 +148,7 @@ where
     });
     let key = Arc::new(key);
     planned.record(key.clone(), &|| launch.clone());
-    if let Some((core, call)) = call {
+    if let Some(core) = keeps {
         planned.keep(core, call, key, launch.clone());
     }
     Ok(())

@@ -8,6 +8,7 @@ use tida_kernels::analysis::Analysis;
 use super::along::waits;
 use super::ask::Pass;
 use super::one_region::{Alone, Ends, Regions};
+use crate::backend::cpu;
 use crate::device::plans::Hints;
 use crate::error::Error;
 use crate::grid::GridBox;
@@ -325,7 +326,8 @@ impl Native {
         let in_place = self.prepared.reads_around_writes();
         let pass = Pass::new(&self.quoted, &self.prepared.kernel.numbers, may_fault);
         let pass = pass.overwriting(overwrites).in_place(in_place, self.order, self.prepared.kernel.rank);
-        let pass = pass.coloured(self.colour);
+        let around = self.prepared.around_writes.filter(|_| !may_fault && cpu::stores_some());
+        let pass = pass.coloured(self.colour, around);
         let pass = pass.waiting(self.order.is_some_and(|order| waits(&self.prepared, order)));
         let apart = sites.is_none() && !in_place;
         let (run_checked, valid_only, rows, pass) = (self.run_checked, self.valid_only, self.rows, &pass);

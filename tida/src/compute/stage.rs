@@ -123,15 +123,15 @@ pub trait StagedView<const D: usize> {
         true
     }
 
-    /// Has its cells in a buffer: those of a stretch that starts at `first`, or every second one if it is `halved`.
+    /// Has its cells in a buffer: those of a stretch that starts at `first`.
     #[inline(always)]
-    fn stage(&mut self, _memory: *mut u8, _first: [i64; D], _halved: bool) {}
+    fn stage(&mut self, _memory: *mut u8, _first: [i64; D]) {}
 
     /// Copies a stretch of `n` cells between the array and a buffer.
     ///
     /// # Safety
-    /// The buffer has room for a stretch of so many bytes a cell, the cells that are copied are in the array, and at
-    /// most [`STRETCH`]. No one else accesses those that are copied to it, or writes those that are copied from it.
+    /// The buffer has room for a stretch of so many bytes a cell, the cells are in the array, and at most [`STRETCH`].
+    /// No one else accesses those that are copied to it, or writes those that are copied from it.
     #[inline(always)]
     unsafe fn copy(&self, _memory: *mut u8, _first: [i64; D], _n: usize, _what: Copied) {}
 }
@@ -143,46 +143,22 @@ pub enum Copied {
     There,
     /// All, back to the array.
     Back,
-    /// The first one and every second one after it, from the array to a buffer of these alone.
-    HalfThere,
-    /// The same back to the array.
+    /// The first one and every second one after it, back to the array.
     HalfBack,
 }
 
-/// Copies `n` values, the first one and every second one after it, to where they lie one after the other.
+/// Copies the first of `n` values and every second one after it. (It is written for the compiler to make vectors that
+/// store some of their values.)
 ///
 /// # Safety
-/// They are there, and there is room for them; no one else accesses them.
+/// Both places have so many values; no one else accesses those that are copied.
 #[inline(always)]
-unsafe fn take_half<T: Copy>(from: *const u8, to: *mut u8, n: usize) {
+unsafe fn copy_half<T: Copy>(from: *const u8, to: *mut u8, n: usize) {
     let (from, to) = (from.cast::<T>(), to.cast::<T>());
     for k in 0..n {
-        // SAFETY: the caller's promise.
-        unsafe { to.add(k).write_unaligned(from.add(2 * k).read_unaligned()) };
-    }
-}
-
-/// The same back. Each value comes twice first, so that the compiler makes vectors of values that lie one after the
-/// other, of which it stores some.
-///
-/// # Safety
-/// As [`take_half`]; there are at most [`STRETCH`].
-#[inline(always)]
-unsafe fn put_half<T: Copy>(from: *const u8, to: *mut u8, n: usize) {
-    let (from, to) = (from.cast::<T>(), to.cast::<T>());
-    let mut twice = [const { MaybeUninit::<T>::uninit() }; 2 * STRETCH];
-    let twice = twice.as_mut_ptr().cast::<T>();
-    // SAFETY: the caller's promise.
-    unsafe {
-        for k in 0..n {
-            let value = from.add(k).read_unaligned();
-            twice.add(2 * k).write(value);
-            twice.add(2 * k + 1).write(value);
-        }
-        for k in 0..(2 * n).saturating_sub(1) {
-            if k % 2 == 0 {
-                to.add(k).write_unaligned(twice.add(k).read());
-            }
+        if k % 2 == 0 {
+            // SAFETY: the caller's promise.
+            unsafe { to.add(k).write_unaligned(from.add(k).read_unaligned()) };
         }
     }
 }
@@ -225,12 +201,9 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
     const CHECKED: bool = M::CHECKED;
 
     #[inline(always)]
-    fn stage(&mut self, memory: *mut u8, first: [i64; D], halved: bool) {
+    fn stage(&mut self, memory: *mut u8, first: [i64; D]) {
         let raw = self.raw_mut();
         (raw.base, raw.cells, raw.origin, raw.strides) = (memory, STRETCH, first, [0; D]);
-        if halved {
-            self.halve();
-        }
     }
 
     #[inline(always)]
@@ -246,14 +219,10 @@ impl<T: Element, M: Mode, const D: usize> StagedView<D> for ViewMut<T, D, M> {
                 match (what, size) {
                     (Copied::There, _) => std::ptr::copy_nonoverlapping(cells, staged, n * size),
                     (Copied::Back, _) => std::ptr::copy_nonoverlapping(staged, cells, n * size),
-                    (Copied::HalfThere, 1) => take_half::<u8>(cells, staged, n),
-                    (Copied::HalfThere, 2) => take_half::<u16>(cells, staged, n),
-                    (Copied::HalfThere, 4) => take_half::<u32>(cells, staged, n),
-                    (Copied::HalfThere, _) => take_half::<u64>(cells, staged, n),
-                    (Copied::HalfBack, 1) => put_half::<u8>(staged, cells, n),
-                    (Copied::HalfBack, 2) => put_half::<u16>(staged, cells, n),
-                    (Copied::HalfBack, 4) => put_half::<u32>(staged, cells, n),
-                    (Copied::HalfBack, _) => put_half::<u64>(staged, cells, n),
+                    (Copied::HalfBack, 1) => copy_half::<u8>(staged, cells, n),
+                    (Copied::HalfBack, 2) => copy_half::<u16>(staged, cells, n),
+                    (Copied::HalfBack, 4) => copy_half::<u32>(staged, cells, n),
+                    (Copied::HalfBack, _) => copy_half::<u64>(staged, cells, n),
                 }
             }
         }
@@ -277,8 +246,8 @@ pub trait StagedViews<const D: usize> {
     /// Whether one region has all that is read of each whole array.
     fn are_alone(&self) -> bool;
 
-    /// Has the cells that are written in a buffer, all or every second one.
-    fn stage(&mut self, memory: *mut u8, first: [i64; D], halved: bool);
+    /// Has the cells that are written in a buffer.
+    fn stage(&mut self, memory: *mut u8, first: [i64; D]);
 
     /// Copies all that is written.
     ///
@@ -362,10 +331,10 @@ macro_rules! tuple {
                 $(self.$n.is_alone())&&*
             }
             #[inline(always)]
-            fn stage(&mut self, memory: *mut u8, first: [i64; D], halved: bool) {
+            fn stage(&mut self, memory: *mut u8, first: [i64; D]) {
                 let mut before = 0;
                 $(
-                    self.$n.stage(memory.wrapping_add(before * STRETCH), first, halved);
+                    self.$n.stage(memory.wrapping_add(before * STRETCH), first);
                     before += $a::SIZE.bytes;
                 )*
                 let _ = before;

@@ -27,14 +27,6 @@ pub trait Writes<const D: usize>: Copy {
     fn raw<'a>(&'a self, reads: &'a Raw<D>) -> &'a Raw<D>;
     /// The same, to be changed.
     fn raw_mut<'a>(&'a mut self, reads: &'a mut Raw<D>) -> &'a mut Raw<D>;
-    /// The position there of a cell.
-    #[inline(always)]
-    fn position(&self, reads: &Raw<D>, at: [i64; D]) -> usize {
-        self.raw(reads).position(at)
-    }
-    /// Has every second position there stand for one value.
-    #[inline(always)]
-    fn halve(&mut self) {}
 }
 
 /// Where it reads.
@@ -51,34 +43,19 @@ impl<const D: usize> Writes<D> for () {
     }
 }
 
-/// A place of its own, where every second position may stand for one value.
-#[derive(Clone, Copy, Debug)]
-pub struct Elsewhere<const D: usize> {
-    raw: Raw<D>,
-    halved: bool,
-}
-
-impl<const D: usize> Writes<D> for Elsewhere<D> {
+/// At a place of its own.
+impl<const D: usize> Writes<D> for Raw<D> {
     #[inline(always)]
-    fn of(raw: Raw<D>) -> Elsewhere<D> {
-        Elsewhere { raw, halved: false }
+    fn of(raw: Raw<D>) -> Raw<D> {
+        raw
     }
     #[inline(always)]
     fn raw<'a>(&'a self, _: &'a Raw<D>) -> &'a Raw<D> {
-        &self.raw
+        self
     }
     #[inline(always)]
     fn raw_mut<'a>(&'a mut self, _: &'a mut Raw<D>) -> &'a mut Raw<D> {
-        &mut self.raw
-    }
-    #[inline(always)]
-    fn position(&self, _: &Raw<D>, at: [i64; D]) -> usize {
-        let position = self.raw.position(at);
-        if self.halved { position / 2 } else { position }
-    }
-    #[inline(always)]
-    fn halve(&mut self) {
-        self.halved = true;
+        self
     }
 }
 
@@ -145,7 +122,7 @@ pub struct Coloured<M>(PhantomData<M>);
 impl<M: Mode> Mode for Coloured<M> {
     const CHECKED: bool = M::CHECKED;
     const WAY: Way = Way::Coloured;
-    type Writes<const D: usize> = Elsewhere<D>;
+    type Writes<const D: usize> = Raw<D>;
 }
 
 /// A read-only view of an array, indexed by global coordinates.
@@ -247,12 +224,6 @@ impl<T: Element, const D: usize, M: Mode> ViewMut<T, D, M> {
         self.writes.raw_mut(&mut self.view.raw)
     }
 
-    /// Has every second position where it writes stand for one value.
-    #[inline(always)]
-    pub(super) fn halve(&mut self) {
-        self.writes.halve();
-    }
-
     /// Where it reads, and the position of a cell there.
     #[inline(always)]
     pub(super) fn raw(&self, at: [i64; D]) -> (&Raw<D>, usize) {
@@ -341,9 +312,9 @@ impl<T: Element, const D: usize, M: Mode> ReadView for ViewMut<T, D, M> {
 impl<T: Element, const D: usize, M: Mode> WriteView for ViewMut<T, D, M> {
     #[inline(always)]
     fn place_mut(&self, at: [i64; D]) -> T::Place {
-        let (raw, position) = (self.writes.raw(&self.view.raw), self.writes.position(&self.view.raw, at));
+        let raw = self.writes.raw(&self.view.raw);
         // SAFETY: writes go to `at` alone, which was proven to lie inside the memory.
-        unsafe { T::place(raw.base, raw.cells, position) }
+        unsafe { T::place(raw.base, raw.cells, raw.position(at)) }
     }
 }
 

@@ -15,7 +15,7 @@ use tida_kernels::ir::{
 };
 use tida_kernels::plan::Plan;
 use tida_kernels::plan::cache::{Sharing, sharing};
-use tida_kernels::plan::fuse::{Steps, fusible, harmless};
+use tida_kernels::plan::fuse::{Steps, fusible, harmless, harmless_around};
 use tida_kernels::plan::joint::joint;
 use tida_kernels::plan::march::{Saving, saving};
 use tida_kernels::plan::wide::{Beside, side};
@@ -62,6 +62,9 @@ pub(crate) struct Prepared {
     pub no_steps: &'static str,
     /// The axes whose coordinates a cell computes with, as bits, if it may run where its values are of no use.
     pub harmless: Option<u8>,
+    /// How far around it a cell reads what is written, along each of four axes, if it may run where its values are of
+    /// no use but for that.
+    pub around_writes: Option<[(i64, i64); 4]>,
     /// How, for boxes that were asked for.
     pub choices: Choices,
     /// Some arguments hold codes, which the kernel decodes, or values that it rounds.
@@ -320,6 +323,7 @@ impl Prepared {
             Some(_) => Err("it runs over groups of cells"),
         };
         let harmless = harmless(&kernel, &analysis).filter(|_| kernel.group.is_none());
+        let around_writes = harmless_around(&kernel, &analysis).filter(|_| kernel.group.is_none());
         let tables = tables(&kernel);
         Ok(Prepared {
             kernel,
@@ -334,6 +338,7 @@ impl Prepared {
             no_steps: steps.as_ref().err().copied().unwrap_or("it keeps codes of another form than it reads"),
             steps: steps.ok(),
             harmless,
+            around_writes,
             choices: Choices::default(),
             is_coded: false,
             from: None,

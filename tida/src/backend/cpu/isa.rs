@@ -63,6 +63,14 @@ fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
 }
 
+/// Whether vectors of [`vectorised`] can store some of their values alone.
+pub(crate) fn stores_some() -> bool {
+    #[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]
+    return has_avx2();
+    #[cfg(not(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512"))))]
+    false
+}
+
 /// The name of the vectors that [`vectorised`] runs with.
 pub(crate) fn widest_vectors() -> &'static str {
     #[cfg(all(target_arch = "x86_64", feature = "avx512"))]

@@ -6,4 +6,4 @@ mod isa;
 
 pub(crate) use caches::Caches;
 pub(crate) use copies::{Memories, copy_box};
-pub(crate) use isa::{EXCLUSIVE, Exclusive, Starts, vectorised, vectorised_writing, widest_vectors};
+pub(crate) use isa::{EXCLUSIVE, Exclusive, Starts, stores_some, vectorised, vectorised_writing, widest_vectors};
