@@ -160,15 +160,13 @@ impl<const D: usize> Raw<D> {
     }
 }
 
-/// Whether a cell lies in a box, by one comparison for each axis and one branch. (Cells that look for themselves do
-/// little more than that.)
+/// Whether a cell lies in a box, by one branch: cells that look for themselves do little more than that. (As for
+/// `position`: unoptimised, anything but operators is a call.)
 #[inline(always)]
 fn is_within<const D: usize>(at: [i64; D], lo: [i64; D], hi: [i64; D]) -> bool {
     let (mut inside, mut d) = (true, 0);
     while d < D {
-        // (As for `position`. Boxes that have cells are shorter than `i64` is.)
-        let extent = hi[d].saturating_sub(lo[d]).max(0);
-        inside &= (at[d].wrapping_sub(lo[d]) as u64) < extent as u64;
+        inside &= (at[d] >= lo[d]) & (at[d] < hi[d]);
         d += 1;
     }
     inside
