@@ -152,24 +152,6 @@ impl<const D: usize> Raw<D> {
         }
         position as usize
     }
-
-    /// Whether a global coordinate may be accessed.
-    #[inline(always)]
-    fn has(&self, at: [i64; D]) -> bool {
-        is_within(at, self.bounds.lo, self.bounds.hi)
-    }
-}
-
-/// Whether a cell lies in a box, by one branch: cells that look for themselves do little more than that. (As for
-/// `position`: unoptimised, anything but operators is a call.)
-#[inline(always)]
-fn is_within<const D: usize>(at: [i64; D], lo: [i64; D], hi: [i64; D]) -> bool {
-    let (mut inside, mut d) = (true, 0);
-    while d < D {
-        inside &= (at[d] >= lo[d]) & (at[d] < hi[d]);
-        d += 1;
-    }
-    inside
 }
 
 // SAFETY: a view is a description of memory; who runs a kernel makes sure that no two threads write one cell.
@@ -198,7 +180,7 @@ impl<T: Element, const D: usize, M: Mode> View<T, D, M> {
 
     #[inline(always)]
     fn position(&self, at: [i64; D]) -> Option<usize> {
-        if M::CHECKED && !self.raw.has(at) {
+        if M::CHECKED && !self.raw.bounds.contains(at) {
             out_of_range(self.arg, &at);
             return None;
         }
@@ -371,7 +353,7 @@ pub struct Whole<const E: usize> {
     pub(crate) regions: Vec<Raw<E>>,
     /// Ends of the regions' valid boxes along each axis.
     pub(crate) ends: [Vec<i64>; E],
-    /// The valid cells, from 0 on along each axis.
+    /// The valid cells.
     pub(crate) bounds: GridBox<E>,
 }
 
@@ -401,8 +383,8 @@ pub struct AllView<T, const E: usize, M> {
     /// Its region, if it has one alone, or all that is read is in one: beside the view, not behind it, where the
     /// compiler would look it up for each cell.
     alone: Option<Raw<E>>,
-    /// How many cells it has along each axis, from 0 on.
-    shape: [i64; E],
+    /// Its valid cells, beside the view too.
+    bounds: GridBox<E>,
     arg: u32,
     marker: PhantomData<fn() -> (T, M)>,
 }
@@ -417,8 +399,8 @@ impl<T: Element, const E: usize, M: Mode> AllView<T, E, M> {
             [one] => Some(*one),
             regions => alone.and_then(|alone| regions.get(alone).copied()),
         };
-        let shape = whole.bounds.hi;
-        AllView { whole, alone, shape, arg, marker: PhantomData }
+        let bounds = whole.bounds;
+        AllView { whole, alone, bounds, arg, marker: PhantomData }
     }
 }
 
@@ -461,7 +443,7 @@ impl<T: Element, const E: usize, M: Mode> ReadView for AllView<T, E, M> {
     }
     #[inline(always)]
     fn place(&self, at: [i64; E]) -> T::Place {
-        if M::CHECKED && !is_within(at, [0; E], self.shape) {
+        if M::CHECKED && !self.bounds.contains(at) {
             out_of_range(self.arg, &at);
             return zero_place::<T>();
         }

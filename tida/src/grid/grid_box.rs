@@ -52,12 +52,14 @@ impl<const D: usize> GridBox<D> {
     /// Whether a cell is inside.
     #[inline(always)]
     pub fn contains(&self, at: [i64; D]) -> bool {
-        // (No iterator: without optimisation it is many calls for each axis, of each cell that a test looks at.)
-        let mut d = 0;
-        while d < D && self.lo[d] <= at[d] && at[d] < self.hi[d] {
+        // (No iterator: without optimisation it is many calls for each axis, of each cell that a test looks at. And one
+        // branch for all axes: cells that look for themselves do little more than that.)
+        let (mut inside, mut d) = (true, 0);
+        while d < D {
+            inside &= (self.lo[d] <= at[d]) & (at[d] < self.hi[d]);
             d += 1;
         }
-        d == D
+        inside
     }
 
     /// Whether every cell of `other` is inside.

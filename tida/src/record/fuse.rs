@@ -80,12 +80,16 @@ pub(super) enum Fuses {
 impl Fuses {
     /// Whether some may.
     pub fn some(self) -> bool {
-        matches!(self, Fuses::OneComponent | Fuses::All)
+        self.most() > 0
     }
 
-    /// Whether those of arrays of so many components may.
-    fn shares(self, components: usize) -> bool {
-        self == Fuses::All || self == Fuses::OneComponent && components == 1
+    /// Components that their arrays have at most.
+    pub fn most(self) -> usize {
+        match self {
+            Fuses::None | Fuses::Alone => 0,
+            Fuses::OneComponent => 1,
+            Fuses::All => usize::MAX,
+        }
     }
 }
 
@@ -188,7 +192,7 @@ impl Fusing {
 
     /// Whether a sweep like the last one may share a launch with others.
     pub fn may_share(&self, fuses: Fuses) -> bool {
-        self.last.last().is_some_and(|last| fuses.shares(last.fusible.components))
+        self.last.last().is_some_and(|last| last.fusible.components <= fuses.most())
     }
 
     /// Whether something that is held back touches one of these arrays.
@@ -493,7 +497,7 @@ impl Core {
         let fuses = self.fuses();
         match fuses {
             Fuses::Alone if !alone => (Fuses::None, 0),
-            _ => (fuses, if fuses == Fuses::All || alone { usize::MAX } else { 1 }),
+            _ => (fuses, if alone { usize::MAX } else { fuses.most() }),
         }
     }
 
@@ -657,7 +661,7 @@ impl Core {
             return (None, false, 1);
         };
         let components = following.launches(1).first().and_then(|launch| launch.step()?.prepared.fusible());
-        let shares = components.is_none_or(|of| self.fuses().shares(of.components));
+        let shares = components.is_none_or(|of| of.components <= self.fuses().most());
         let most = if shares { u32::MAX } else { 1 };
         let (steps, more) = following.together(device, (&cells, &faces), (most, false));
         if steps == 1 && several && shares {

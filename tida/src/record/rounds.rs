@@ -161,8 +161,7 @@ impl Loop {
         let Some(Part::Tile(part)) = self.parts.get_mut(self.at) else { return false };
         let (sweep, captured) = part.sweep(tile, launch);
         if learns {
-            let most = if fuses == Fuses::All { usize::MAX } else { 1 };
-            self.steps.opened(tile, &*sweep.launch, self.seen as u64, most);
+            self.steps.opened(tile, &*sweep.launch, self.seen as u64, fuses.most());
         }
         let (turn, op) = (sweep.turn, Op::Sweep(sweep));
         self.pending.push(Pending { name: tile.name, recorded: tile.recorded, captured, op });
